@@ -16,8 +16,8 @@ any number of particles and of moves (Del Moral 2004, theorem 7.4.2), as Buntine
 with one particle it is the product of its own p(w_n | z_<n). The order of the tokens may be any that does not depend on
 the draws. Those whose words say most about the topic come first, by the entropy of p(k | w): this halves the variance.
 
-Each document has `REPLICATES` independent estimates. The particles of all of them stand side by side, eight in a
-vector: they are at the same token, and so read the same row of phi.
+Each document has `REPLICATES` independent estimates. The particles of all of them stand side by side, in groups of
+sixteen: they are at the same token, and so read the same row of phi.
 
 References
 ----------
@@ -34,7 +34,15 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 
-from ppl_topics._util.arrays import BoolArray, Float32Array, FloatArray, Int32Array, IntArray, UInt32Array, read_only
+from ppl_topics._util.arrays import (
+    BoolArray,
+    Float32Array,
+    FloatArray,
+    Int32Array,
+    IntArray,
+    UInt32Array,
+    read_only,
+)
 from ppl_topics._util.compiled import compiled, inlined, parallel, tight
 from ppl_topics.core.alpha import Alpha
 from ppl_topics.core.keys import Key
@@ -42,10 +50,14 @@ from ppl_topics.core.tokens import TokensByDocument
 from ppl_topics.samplers.assignments.given_phi import GivenPhi, row_of
 from ppl_topics.samplers.counts import make_chunks
 from ppl_topics.samplers.held_out.replicates import CHUNKS, REPLICATES
-from ppl_topics.samplers.variates.philox import POSITION, refill
-from ppl_topics.samplers.variates.simd import LANES
-from ppl_topics.samplers.variates.simd_particles import find_by_particle, new_particle_sums, running_sums_by_particle
-from ppl_topics.samplers.variates.streams import FULL, Stream, new_stream, start, uniform
+from ppl_topics.samplers.variates.simd_particles import (
+    BLOCK,
+    GROUP,
+    draw_by_particle,
+    new_block_sums,
+    totals_by_particle,
+)
+from ppl_topics.samplers.variates.streams import Stream, new_stream, start, uniform
 
 __all__ = ["estimate_left_to_right", "left_to_right", "word_entropies"]
 
@@ -112,7 +124,11 @@ def left_to_right(
         for doc in range(chunk_ptr[chunk], chunk_ptr[chunk + 1]):
             if doc_ptr[doc + 1] > doc_ptr[doc]:
                 rows, distinct = order_tokens(words[doc_ptr[doc] : doc_ptr[doc + 1]], entropy)
-                factors = np.empty((distinct.size, alpha.rows.shape[1]), dtype=np.float32)
+                # Topics without weight make their number a multiple of the size of blocks.
+                n_topics = alpha.rows.shape[1]
+                padded = np.zeros((n_topics + BLOCK - 1) // BLOCK * BLOCK)
+                padded[:n_topics] = alpha.rows[row_of(doc, alpha.row)]
+                factors = np.zeros((distinct.size, padded.size), dtype=np.float32)
                 log_scale = np.empty(distinct.size)
                 gather_factors(distinct, phi, factors, log_scale)
                 scale = 0.0
@@ -122,8 +138,7 @@ def left_to_right(
                     result[doc] = scale
                     continue
                 start(stream, key, doc * REPLICATES)
-                given = GivenPhi(alpha.rows[row_of(doc, alpha.row)], factors)
-                found = run_particles(stream, rows, given, particles, moves)
+                found = run_particles(stream, rows, GivenPhi(padded, factors), particles, moves)
                 for replicate in range(REPLICATES):
                     result[doc, replicate] = scale + found[replicate]
 
@@ -167,39 +182,41 @@ def gather_factors(distinct: IntArray, phi: Float32Array, factors: Float32Array,
 
 
 class Particles(NamedTuple):
-    """All particles of a document, side by side: those of each replicate are neighbours.
+    """All particles of a document, in G groups of 16 side by side: those of each replicate are neighbours.
 
-    Their number is rounded up to a multiple of 8; those at the end belong to no replicate.
+    Their number P is rounded up to a multiple of 16; those at the end belong to no replicate. Particle p is in lane
+    p % 16 of group p // 16.
 
     Attributes
     ----------
     z : ndarray of int32 of shape (N_d, P)
-    counts : ndarray of int32 of shape (K, P)
+    counts : ndarray of int32 of shape (G, K, 16)
         Counts of the topics so far.
-    weight : ndarray of float64 of shape (K, P)
+    weight : ndarray of float64 of shape (G, K, 16)
         counts + alpha.
-    log_weight : ndarray of float64 of shape (P,)
-        Logarithm of the importance weight of each.
-    sums : ndarray of float64 of shape (K, 8)
-        Working memory, from `new_particle_sums`.
+    importance : ndarray of float64 of shape (P,)
+        Importance weights; those of a replicate have mean 1 before each token.
+    sums : ndarray of float64 of shape (K / 4 + 1, 16)
+        Working memory, from `new_block_sums`.
     """
 
     z: Int32Array
     counts: Int32Array
     weight: FloatArray
-    log_weight: FloatArray
+    importance: FloatArray
     sums: FloatArray
 
 
 @compiled
 def new_particles(number: int, n_tokens: int, alpha: FloatArray) -> Particles:
     """Allocate particles without topics."""
-    width = LANES * ((number + LANES - 1) // LANES)
-    weight = np.empty((alpha.size, width))
+    groups = (number + GROUP - 1) // GROUP
+    weight = np.empty((groups, alpha.size, GROUP))
     for topic in range(alpha.size):
-        weight[topic] = alpha[topic]
-    z, counts = np.zeros((n_tokens, width), dtype=np.int32), np.zeros((alpha.size, width), dtype=np.int32)
-    return Particles(z, counts, weight, np.zeros(width), new_particle_sums(alpha.size))
+        weight[:, topic] = alpha[topic]
+    z = np.zeros((n_tokens, groups * GROUP), dtype=np.int32)
+    counts = np.zeros((groups, alpha.size, GROUP), dtype=np.int32)
+    return Particles(z, counts, weight, np.ones(groups * GROUP), new_block_sums(alpha.size))
 
 
 @compiled
@@ -213,43 +230,37 @@ def run_particles(stream: Stream, rows: IntArray, given: GivenPhi, particles: in
         move_earlier(stream, rows, position, turn, number, given, every)
         turn = (turn + number) % position if position > 0 else 0
         weigh(rows[position], position + mass, given, every)
+        for replicate in range(REPLICATES):
+            log_total[replicate] += resample(stream, replicate * particles, particles, position, every)
         if position + 1 < n_tokens:
-            for replicate in range(REPLICATES):
-                log_total[replicate] += resample(stream, replicate * particles, particles, position, every)
-            draw_token(stream, position, rows[position], given, every)
-    for replicate in range(REPLICATES):
-        log_total[replicate] += log_mean(every.log_weight[replicate * particles : (replicate + 1) * particles])
+            for group in range(len(every.weight)):
+                draw_token(stream, group, position, rows[position], given, every)
     return log_total
 
 
 @compiled
 def weigh(row: int, mass: float, given: GivenPhi, every: Particles) -> None:
     """Multiply the weights by p(w_n | z_<n); `mass` is the number of earlier tokens plus the sum of alpha."""
-    for lane in range(0, every.log_weight.size, LANES):
-        running_sums_by_particle(every.weight, lane, given.phi, row, every.sums)
-        for place in range(LANES):
-            every.log_weight[lane + place] += math.log(every.sums[given.alpha.size - 1, place] / mass)
+    for group in range(len(every.weight)):
+        totals_by_particle(every.weight, group, given.phi, row, every.sums)
+        for lane in range(GROUP):
+            every.importance[group * GROUP + lane] *= every.sums[0, lane] / mass
 
 
 @inlined
-def count(token: Any, change: int, given: GivenPhi, every: Particles) -> None:
-    """Add a token to its topics (change 1), or remove it (-1)."""
-    for particle in range(every.log_weight.size):
-        topic = every.z[token, particle]
-        every.counts[topic, particle] += change
-        every.weight[topic, particle] = every.counts[topic, particle] + given.alpha[topic]
+def count(group: Any, token: Any, change: int, given: GivenPhi, every: Particles) -> None:
+    """Add a token of a group's particles to its topics (change 1), or remove it (-1)."""
+    for lane in range(GROUP):
+        topic = every.z[token, group * GROUP + lane]
+        every.counts[group, topic, lane] += change
+        every.weight[group, topic, lane] = every.counts[group, topic, lane] + given.alpha[topic]
 
 
 @inlined
-def draw_token(stream: Stream, token: Any, row: Any, given: GivenPhi, every: Particles) -> None:
-    """Draw the topics of a token that is not counted, and count it."""
-    for lane in range(0, every.log_weight.size, LANES):
-        running_sums_by_particle(every.weight, lane, given.phi, row, every.sums)
-        refill(stream)
-        find_by_particle(stream, every.sums, every.z, token, lane)
-    # What is left in the buffer has been used.
-    stream[POSITION] = FULL
-    count(token, 1, given, every)
+def draw_token(stream: Stream, group: Any, token: Any, row: Any, given: GivenPhi, every: Particles) -> None:
+    """Draw the topics that a token has in a group's particles, where it is not counted, and count it."""
+    draw_by_particle(stream, every.weight, group, given.phi, row, every.sums, every.z, token)
+    count(group, token, 1, given, every)
 
 
 @tight
@@ -257,41 +268,47 @@ def move_earlier(
     stream: Stream, rows: IntArray, position: int, turn: int, number: int, given: GivenPhi, every: Particles
 ) -> None:
     """Draw again the topics of `number` of the tokens before `position`, beginning with token `turn`, cyclically."""
-    token = turn
-    for _ in range(number):
-        if token >= position:
-            token = 0
-        count(token, -1, given, every)
-        draw_token(stream, token, rows[token], given, every)
-        token += 1
+    # A group's weights stay in the cache for all its tokens.
+    for group in range(len(every.weight)):
+        token = turn
+        for _ in range(number):
+            if token >= position:
+                token = 0
+            count(group, token, -1, given, every)
+            draw_token(stream, group, token, rows[token], given, every)
+            token += 1
 
 
 @compiled
 def resample(stream: Stream, first: int, particles: int, position: int, every: Particles) -> float:
-    """Resample a replicate's particles systematically if their weights are uneven; return the log mean weight, or 0.
+    """Divide a replicate's importance weights by their mean, or resample particles; return the logarithm of the mean.
 
-    They are uneven if the effective number of particles, (sum of weights)^2 / sum of their squares, is below half of
-    the number of particles. Those of the replicate begin with `first`.
+    They are resampled, systematically, if their weights are uneven: if the effective number of particles, (sum of
+    weights)^2 / sum of their squares, is below half of their number. Those of the replicate begin with `first`.
     """
     z, counts, weight = every.z, every.counts, every.weight
-    log_weight = every.log_weight[first : first + particles]
-    largest = log_weight.max()
+    importance = every.importance[first : first + particles]
     total, squares = 0.0, 0.0
     for particle in range(particles):
-        value = math.exp(log_weight[particle] - largest)
-        total += value
-        squares += value * value
+        total += importance[particle]
+        squares += importance[particle] * importance[particle]
+    if total == 0.0:
+        return -np.inf
+    result: float = math.log(total / particles)
+    scale = particles / total
+    for particle in range(particles):
+        importance[particle] *= scale
     if 2.0 * total * total >= particles * squares:
-        return 0.0
+        return result
     offspring = np.zeros(particles, dtype=np.int64)
     point, reached, drawn = uniform(stream), 0.0, 0
     heaviest = 0
     for particle in range(particles):
-        reached += particles * math.exp(log_weight[particle] - largest) / total
+        reached += importance[particle]
         while drawn < particles and drawn + point < reached:
             offspring[particle] += 1
             drawn += 1
-        if log_weight[particle] > log_weight[heaviest]:
+        if importance[particle] > importance[heaviest]:
             heaviest = particle
     # Only rounding leaves any over.
     offspring[heaviest] += particles - drawn
@@ -303,23 +320,11 @@ def resample(stream: Stream, first: int, particles: int, position: int, every: P
             source, target = first + particle, first + free
             for token in range(position):
                 z[token, target] = z[token, source]
-            for topic in range(counts.shape[0]):
-                counts[topic, target] = counts[topic, source]
-                weight[topic, target] = weight[topic, source]
+            there, lane, here, own = target // GROUP, target % GROUP, source // GROUP, source % GROUP
+            for topic in range(counts.shape[1]):
+                counts[there, topic, lane] = counts[here, topic, own]
+                weight[there, topic, lane] = weight[here, topic, own]
             offspring[free] += 1
             offspring[particle] -= 1
-    result: float = largest + math.log(total / particles)
-    for particle in range(particles):
-        log_weight[particle] = 0.0
-    return result
-
-
-@compiled
-def log_mean(log_weight: FloatArray) -> float:
-    """Return the logarithm of the mean of numbers given by their logarithms."""
-    largest = log_weight.max()
-    total = 0.0
-    for value in log_weight:
-        total += math.exp(value - largest)
-    result: float = largest + math.log(total / log_weight.size)
+    importance[:] = 1.0
     return result

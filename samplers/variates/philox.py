@@ -67,6 +67,15 @@ def define_refill(function: Any) -> None:
     builder.ret_void()
 
 
+def emit_refill(builder: Any, stream: Any) -> None:
+    """Emit `refill` of the stream at an address."""
+    kind = ir.FunctionType(ir.VoidType(), [WORD.as_pointer()])
+    function = cgutils.get_or_insert_function(builder.module, kind, FUNCTION)
+    if function.is_declaration:
+        define_refill(function)
+    builder.call(function, [stream])
+
+
 @intrinsic  # type: ignore[untyped-decorator]
 def refill(typingctx: Any, stream: Any) -> Any:
     """Fill the buffer of a stream with its next two blocks.
@@ -75,12 +84,7 @@ def refill(typingctx: Any, stream: Any) -> Any:
     """
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        array = context.make_array(signature.args[0])(context, builder, arguments[0])
-        signature_of_refill = ir.FunctionType(ir.VoidType(), [WORD.as_pointer()])
-        function = cgutils.get_or_insert_function(builder.module, signature_of_refill, FUNCTION)
-        if function.is_declaration:
-            define_refill(function)
-        builder.call(function, [array.data])
+        emit_refill(builder, context.make_array(signature.args[0])(context, builder, arguments[0]).data)
         return context.get_dummy_value()
 
     return types.void(stream), codegen

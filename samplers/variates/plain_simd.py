@@ -18,7 +18,7 @@ from ppl_topics._util.arrays import (
     UInt16Array,
     UInt64Array,
 )
-from ppl_topics.samplers.variates.philox import BUFFER
+from ppl_topics.samplers.variates.philox import BUFFER, POSITION
 from ppl_topics.samplers.variates.simd import LANES
 from ppl_topics.samplers.variates.simd_exponential_weights import (
     EXPONENT_BIAS,
@@ -30,22 +30,24 @@ from ppl_topics.samplers.variates.simd_exponential_weights import (
     NEAREST,
     POLYNOMIAL,
 )
+from ppl_topics.samplers.variates.simd_particles import BLOCK, GROUP
+from ppl_topics.samplers.variates.streams import FULL, uint64
 
 __all__ = [
     "compare_bytes",
     "count_lanes_below",
     "count_probes_below",
+    "draw_by_particle",
     "eight_positive",
     "eight_set",
     "exponential",
-    "find_by_particle",
     "lowest_bit",
     "running_sums",
-    "running_sums_by_particle",
     "running_sums_of_counts",
     "running_sums_of_exponentials",
     "running_sums_of_list",
     "running_sums_of_products",
+    "totals_by_particle",
 ]
 
 ZERO = np.float32(0.0)
@@ -177,19 +179,35 @@ def count_probes_below(sums: Float32Array, place: int, stride: int, rows: int, t
     return below
 
 
-def running_sums_by_particle(weight: FloatArray, lane: int, factors: Float32Array, row: int, sums: FloatArray) -> None:
-    """Compute the running sums over k of ``weight[k, lane : lane + 8] * factors[row, k]``."""
-    reached = np.zeros(LANES)
-    for topic in range(len(weight)):
-        reached = reached + weight[topic, lane : lane + LANES] * np.float64(factors[row, topic])
-        sums[topic] = reached
+def draw_by_particle(
+    stream: UInt64Array,
+    weight: FloatArray,
+    group: int,
+    factors: Float32Array,
+    row: int,
+    sums: FloatArray,
+    z: Int32Array,
+    token: int,
+) -> None:
+    """Draw a cell for each particle of a group: how many running sums are at most a point, a multiple of 2^-52.
+
+    `sums` are overwritten with those before each block of four cells.
+    """
+    running = np.zeros((weight.shape[1] + 1, GROUP))
+    for cell in range(weight.shape[1]):
+        running[cell + 1] = running[cell] + weight[group, cell] * np.float64(factors[row, cell])
+    sums[:-1] = running[:-1:BLOCK]
+    stream[POSITION] = FULL
+    for lane in range(GROUP):
+        point = int(uint64(stream) >> np.uint64(12)) * 2.0**-52 * running[-1, lane]
+        z[token, group * GROUP + lane] = sum(bool(reached <= point) for reached in running[1:-1, lane])
 
 
-def find_by_particle(stream: UInt64Array, sums: FloatArray, z: Int32Array, token: int, lane: int) -> None:
-    """Write into ``z[token, lane : lane + 8]`` how many sums are at most a point, a multiple of 2^-52 of the total."""
-    for place in range(LANES):
-        point = int(stream[BUFFER + place] >> np.uint64(12)) * 2.0**-52 * sums[-1, place]
-        z[token, lane + place] = sum(bool(reached <= point) for reached in sums[:-1, place])
+def totals_by_particle(weight: FloatArray, group: int, factors: Float32Array, row: int, totals: FloatArray) -> None:
+    """Compute the sum over k of ``weight[group, k] * factors[row, k]`` into the first row of `totals`."""
+    totals[0] = 0.0
+    for cell in range(weight.shape[1]):
+        totals[0] += weight[group, cell] * np.float64(factors[row, cell])
 
 
 def compare_bytes(stream: UInt64Array, level: int) -> tuple[int, int]:

@@ -1,9 +1,12 @@
-"""Draws from eight categorical distributions at once, those of eight particles, each in its own lane of a vector.
+"""Draws from sixteen categorical distributions at once, those of a group of particles, each in its own lane.
 
-The cells of all eight have the same factors and differ in their weights, which stand side by side: an array of shape
-(K, P), of which eight columns are read. So neither the sums nor the search for a cell has a branch or waits for one
-particle alone. All numbers are of 64 bits, and so is a point: no cell is too small for them. `docs/kernels.md` says why
-this is written as LLVM code, and `plain_simd` has the same as plain loops.
+The cells of all sixteen have the same factors and differ in their weights, which stand side by side: an array of shape
+(groups, K, 16), so that those of a group are near each other in the cache. Cells are in blocks of four, of which only
+the last has its running sum stored: to store and read all would take longer than to add. Their number is a multiple of
+four, if need be by cells without weight. A point is first found among the sums, in all lanes at once, and then in its
+block, by the same additions. Nothing has a branch or waits for one particle alone; and as an addition waits for the one
+before, sixteen lanes take hardly longer than eight. All numbers are of 64 bits, and so is a point: no cell is too small
+for them. `docs/kernels.md` says why this is written as LLVM code, and `plain_simd` has the same as plain loops.
 """
 
 from __future__ import annotations
@@ -18,84 +21,130 @@ from numba.extending import intrinsic
 
 from ppl_topics._util.arrays import FloatArray
 from ppl_topics._util.compiled import compiled
-from ppl_topics.samplers.variates.philox import BUFFER
-from ppl_topics.samplers.variates.simd import (
-    INTEGERS,
-    LANES,
-    WORD,
-    data_of,
-    emit_load,
-    row_of,
-    spread,
-    word,
-)
+from ppl_topics.samplers.variates.philox import BUFFER, POSITION, emit_refill
+from ppl_topics.samplers.variates.simd import INTEGER, LANES, WORD, data_of, emit_load, integer, row_of, word
 
-__all__ = ["find_by_particle", "new_particle_sums", "running_sums_by_particle"]
+__all__ = ["BLOCK", "GROUP", "draw_by_particle", "new_block_sums", "totals_by_particle"]
+
+GROUP = 16
+"""Particles side by side."""
+
+BLOCK = 4
+"""Cells with one running sum."""
 
 DOUBLE = ir.DoubleType()
-DOUBLES, WORDS = ir.VectorType(DOUBLE, LANES), ir.VectorType(WORD, LANES)
-NONE, ONES = ir.Constant(DOUBLES, [0.0] * LANES), ir.Constant(DOUBLES, [1.0] * LANES)
+DOUBLES, WORDS, INTEGERS = (ir.VectorType(kind, GROUP) for kind in (DOUBLE, WORD, INTEGER))
+NONE, ONES = (ir.Constant(DOUBLES, [number] * GROUP) for number in (0.0, 1.0))
+UNDEFINED = ir.Constant(DOUBLES, ir.Undefined)
 
 EXPONENT_BITS, EXPONENT_OF_ONE = 12, 0x3FF0000000000000
 """The sign and the exponent of a float64, and those of 1: 52 random bits behind them are a number in [1, 2)."""
 
 
 @compiled
-def new_particle_sums(size: int) -> FloatArray:
-    """Allocate the running sums of eight distributions with `size` cells, shape (K, 8)."""
-    return np.zeros((size, LANES))
+def new_block_sums(size: int) -> FloatArray:
+    """Allocate the running sums before each block of four of `size` cells and the totals, shape (size / 4 + 1, 16)."""
+    return np.zeros((size // BLOCK + 1, GROUP))
 
 
 def emit_put(builder: Any, value: Any, data: Any, cell: Any) -> None:
-    """Emit the store of eight numbers of any kind."""
+    """Emit the store of a vector of any kind."""
     builder.store(value, builder.bitcast(builder.gep(data, [cell]), value.type.as_pointer()), align=4)
 
 
+def emit_factor(builder: Any, factor: Any, cell: Any) -> Any:
+    """Emit the factor of a cell as a float64."""
+    return builder.fpext(builder.load(builder.gep(factor, [cell])), DOUBLE)
+
+
+def emit_sums(builder: Any, size: Any, weights: Any, factor: Any, sums: Any = None) -> Any:
+    """Emit the totals of ``weights[k] * factor[k]`` by lane; `sums` are overwritten with those before each block."""
+    reached = cgutils.alloca_once_value(builder, NONE)
+    with cgutils.for_range(builder, builder.udiv(size, word(BLOCK))) as loop:
+        if sums is not None:
+            emit_put(builder, builder.load(reached), sums, builder.mul(loop.index, word(GROUP)))
+        total = builder.load(reached)
+        for step in range(BLOCK):
+            cell = builder.add(builder.mul(loop.index, word(BLOCK)), word(step))
+            single = builder.insert_element(UNDEFINED, emit_factor(builder, factor, cell), integer(0))
+            lanes = builder.shuffle_vector(single, UNDEFINED, ir.Constant(INTEGERS, [0] * GROUP))
+            weight = emit_load(builder, weights, builder.mul(cell, word(GROUP)), DOUBLES)
+            total = builder.fadd(total, builder.fmul(weight, lanes))
+        builder.store(total, reached)
+    return builder.load(reached)
+
+
+def emit_weights(context: Any, builder: Any, signature: Any, arguments: Any, index: int, group: Any) -> tuple[Any, Any]:
+    """Emit the address of a group's weights, and the number of its cells."""
+    array = context.make_array(signature.args[index])(context, builder, arguments[index])
+    size = builder.extract_value(array.shape, 1)
+    return builder.gep(array.data, [builder.mul(builder.mul(group, size), word(GROUP))]), size
+
+
+def emit_points(builder: Any, stream: Any) -> Any:
+    """Emit sixteen random numbers from [0, 1), multiples of 2^-52; what was in the stream's buffer is lost."""
+    bits = ir.Constant(WORDS, ir.Undefined)
+    for half in range(0, GROUP, LANES):
+        emit_refill(builder, stream)
+        # One by one: a vector would wait until all of it has reached the cache.
+        for lane in range(LANES):
+            number = builder.load(builder.gep(stream, [word(BUFFER + lane)]))
+            bits = builder.insert_element(bits, number, integer(half + lane))
+    builder.store(word(LANES), builder.gep(stream, [word(POSITION)]))
+    bits = builder.lshr(bits, ir.Constant(WORDS, [EXPONENT_BITS] * GROUP))
+    from_one = builder.bitcast(builder.or_(bits, ir.Constant(WORDS, [EXPONENT_OF_ONE] * GROUP)), DOUBLES)
+    return builder.fsub(from_one, ONES)
+
+
 @intrinsic  # type: ignore[untyped-decorator]
-def running_sums_by_particle(typingctx: Any, weight: Any, lane: Any, factors: Any, row: Any, sums: Any) -> Any:
-    """Compute the running sums over k of ``weight[k, lane : lane + 8] * factors[row, k]``; the last are the totals."""
+def totals_by_particle(typingctx: Any, weight: Any, group: Any, factors: Any, row: Any, totals: Any) -> Any:
+    """Compute the sum over k of ``weight[group, k] * factors[row, k]`` into the first row of `totals`."""
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        weights, out = (data_of(context, builder, signature, arguments, i) for i in (0, 4))
+        weights, size = emit_weights(context, builder, signature, arguments, 0, arguments[1])
         factor = row_of(context, builder, signature, arguments, 2, arguments[3])
-        shape = context.make_array(signature.args[0])(context, builder, arguments[0]).shape
-        size, width = (builder.extract_value(shape, axis) for axis in (0, 1))
-        reached = cgutils.alloca_once_value(builder, NONE)
-        with cgutils.for_range(builder, size) as loop:
-            place = builder.add(builder.mul(loop.index, width), arguments[1])
-            factors_of_cell = spread(builder, builder.fpext(builder.load(builder.gep(factor, [loop.index])), DOUBLE))
-            term = builder.fmul(emit_load(builder, weights, place, DOUBLES), factors_of_cell)
-            total = builder.fadd(builder.load(reached), term)
-            builder.store(total, reached)
-            emit_put(builder, total, out, builder.mul(loop.index, word(LANES)))
+        found = emit_sums(builder, size, weights, factor)
+        emit_put(builder, found, data_of(context, builder, signature, arguments, 4), word(0))
         return context.get_dummy_value()
 
-    return types.void(weight, types.int64, factors, types.int64, sums), codegen
+    return types.void(weight, types.int64, factors, types.int64, totals), codegen
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def find_by_particle(typingctx: Any, stream: Any, sums: Any, z: Any, token: Any, lane: Any) -> Any:
-    """Write into ``z[token, lane : lane + 8]`` a cell for each particle, by its running sums and its random number.
+def draw_by_particle(
+    typingctx: Any, stream: Any, weight: Any, group: Any, factors: Any, row: Any, sums: Any, z: Any, token: Any
+) -> Any:
+    """Draw a cell for each particle of a group in proportion to ``weight[group, k] * factors[row, k]``, into z[token].
 
-    The numbers are the eight words of the stream's buffer. They are below 1 by more than rounding: a point is below
-    its total, and a cell without weight is never found.
+    A cell without weight is drawn only where none has any. `sums` are working memory, from `new_block_sums`. The
+    stream's buffer is used up.
     """
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        state, data = (data_of(context, builder, signature, arguments, i) for i in (0, 1))
-        topics = row_of(context, builder, signature, arguments, 2, arguments[3])
-        shape = context.make_array(signature.args[1])(context, builder, arguments[1]).shape
-        last = builder.sub(builder.extract_value(shape, 0), word(1))
-        bits = builder.lshr(emit_load(builder, state, word(BUFFER), WORDS), ir.Constant(WORDS, [EXPONENT_BITS] * LANES))
-        from_one = builder.bitcast(builder.or_(bits, ir.Constant(WORDS, [EXPONENT_OF_ONE] * LANES)), DOUBLES)
-        totals = emit_load(builder, data, builder.mul(last, word(LANES)), DOUBLES)
-        points = builder.fmul(builder.fsub(from_one, ONES), totals)
-        cells = cgutils.alloca_once_value(builder, ir.Constant(WORDS, [0] * LANES))
-        with cgutils.for_range(builder, last) as loop:
-            below = emit_load(builder, data, builder.mul(loop.index, word(LANES)), DOUBLES)
-            passed = builder.sext(builder.fcmp_ordered("<=", below, points), WORDS)
-            builder.store(builder.sub(builder.load(cells), passed), cells)
-        emit_put(builder, builder.trunc(builder.load(cells), INTEGERS), topics, arguments[4])
+        weights, size = emit_weights(context, builder, signature, arguments, 1, arguments[2])
+        factor = row_of(context, builder, signature, arguments, 3, arguments[4])
+        data = data_of(context, builder, signature, arguments, 5)
+        totals = emit_sums(builder, size, weights, factor, data)
+        # Random numbers are below 1 by more than rounding: a point is below its total.
+        points = builder.fmul(emit_points(builder, data_of(context, builder, signature, arguments, 0)), totals)
+        found = cgutils.alloca_once_value(builder, ir.Constant(WORDS, [0] * GROUP))
+        with cgutils.for_range(builder, builder.udiv(size, word(BLOCK)), start=word(1)) as loop:
+            before = emit_load(builder, data, builder.mul(loop.index, word(GROUP)), DOUBLES)
+            passed = builder.sext(builder.fcmp_ordered("<=", before, points), WORDS)
+            builder.store(builder.sub(builder.load(found), passed), found)
+        blocks, topics = builder.load(found), ir.Constant(INTEGERS, ir.Undefined)
+        for lane in range(GROUP):
+            block, point = (builder.extract_element(vector, integer(lane)) for vector in (blocks, points))
+            reached = builder.load(builder.gep(data, [builder.add(builder.mul(block, word(GROUP)), word(lane))]))
+            topic = first = builder.mul(block, word(BLOCK))
+            for step in range(BLOCK - 1):
+                cell = builder.add(first, word(step))
+                own = builder.load(builder.gep(weights, [builder.add(builder.mul(cell, word(GROUP)), word(lane))]))
+                reached = builder.fadd(reached, builder.fmul(own, emit_factor(builder, factor, cell)))
+                topic = builder.add(topic, builder.zext(builder.fcmp_ordered("<=", reached, point), WORD))
+            topics = builder.insert_element(topics, builder.trunc(topic, INTEGER), integer(lane))
+        out = row_of(context, builder, signature, arguments, 6, arguments[7])
+        emit_put(builder, topics, out, builder.mul(arguments[2], word(GROUP)))
         return context.get_dummy_value()
 
-    return types.void(stream, sums, z, types.int64, types.int64), codegen
+    return types.void(stream, weight, types.int64, factors, types.int64, sums, z, types.int64), codegen

@@ -14,6 +14,7 @@ from ppl_topics.core.tokens import TokensByDocument
 from ppl_topics.samplers.held_out import left_to_right
 from ppl_topics.samplers.held_out.left_to_right import count, draw_token, estimate_left_to_right
 from ppl_topics.samplers.held_out.replicates import REPLICATES
+from ppl_topics.samplers.variates.simd_particles import GROUP
 from ppl_topics.samplers.variates.streams import uniform
 
 KEY = Key(1, 0, 0).reserved(Reserved.LEFT_TO_RIGHT)
@@ -77,94 +78,96 @@ def build(moves=8, **faults):
 
 def counts_the_token(row, mass, given, every):
     """The counts are those of after the token: its most probable topic is counted in."""
-    factors, alpha, counts, weight = given.phi, given.alpha, every.counts, every.weight
-    for p in range(every.log_weight.size):
+    for p in range(every.importance.size):
+        counts, weight = every.counts[p // GROUP, :, p % GROUP], every.weight[p // GROUP, :, p % GROUP]
         best, total = 0, 0.0
-        for k in range(alpha.size):
-            if weight[k, p] * factors[row, k] > weight[best, p] * factors[row, best]:
+        for k in range(given.alpha.size):
+            if weight[k] * given.phi[row, k] > weight[best] * given.phi[row, best]:
                 best = k
-        for k in range(alpha.size):
-            total += (counts[k, p] + alpha[k] + (1.0 if k == best else 0.0)) * factors[row, k]
-        every.log_weight[p] += math.log(total / (mass + 1.0))
+        for k in range(given.alpha.size):
+            total += (counts[k] + given.alpha[k] + (1.0 if k == best else 0.0)) * given.phi[row, k]
+        every.importance[p] *= total / (mass + 1.0)
 
 
 def forgets_alpha(row, mass, given, every):
     """The predictive probability is by counts alone, where there are any."""
-    factors, alpha, counts = given.phi, given.alpha, every.counts
-    for p in range(every.log_weight.size):
+    for p in range(every.importance.size):
+        counts = every.counts[p // GROUP, :, p % GROUP]
         total, number = 0.0, 0.0
-        for k in range(alpha.size):
-            total += counts[k, p] * factors[row, k]
-            number += counts[k, p]
+        for k in range(given.alpha.size):
+            total += counts[k] * given.phi[row, k]
+            number += counts[k]
         if number == 0.0 or total == 0.0:
             total, number = 0.0, mass
-            for k in range(alpha.size):
-                total += (counts[k, p] + alpha[k]) * factors[row, k]
-        every.log_weight[p] += math.log(total / number)
+            for k in range(given.alpha.size):
+                total += (counts[k] + given.alpha[k]) * given.phi[row, k]
+        every.importance[p] *= total / number
 
 
 def counts_itself(stream, rows, position, turn, number, given, every):
     """A token's own topic stays in the counts when it is drawn again."""
-    token = turn
-    for _ in range(number):
-        if token >= position:
-            token = 0
-        old = every.z[token].copy()
-        draw_token(stream, token, rows[token], given, every)
-        new = every.z[token].copy()
-        every.z[token] = old
-        count(token, -1, given, every)
-        every.z[token] = new
-        token += 1
+    for group in range(len(every.weight)):
+        token = turn
+        for _ in range(number):
+            if token >= position:
+                token = 0
+            old = every.z[token].copy()
+            draw_token(stream, group, token, rows[token], given, every)
+            new = every.z[token].copy()
+            every.z[token] = old
+            count(group, token, -1, given, every)
+            every.z[token] = new
+            token += 1
 
 
 def takes_a_neighbours_total(stream, rows, position, turn, number, given, every):
     """A particle's token is drawn again by its own sums, to a point below the total of the particle beside it."""
-    token, last = turn, given.alpha.size - 1
-    for _ in range(number):
-        if token >= position:
-            token = 0
-        count(token, -1, given, every)
-        row = rows[token]
-        for p in range(every.log_weight.size):
-            total = 0.0
-            for k in range(last + 1):
-                total += every.weight[k, p ^ 1] * given.phi[row, k]
-            point, topic = uniform(stream) * total, 0
-            reached = every.weight[0, p] * given.phi[row, 0]
-            while topic < last and reached <= point:
-                topic += 1
-                reached += every.weight[topic, p] * given.phi[row, topic]
-            every.z[token, p] = topic
-        count(token, 1, given, every)
-        token += 1
+    for group in range(len(every.weight)):
+        token, last = turn, given.alpha.size - 1
+        for _ in range(number):
+            if token >= position:
+                token = 0
+            count(group, token, -1, given, every)
+            row = rows[token]
+            for p in range(GROUP):
+                total = 0.0
+                for k in range(last + 1):
+                    total += every.weight[group, k, p ^ 1] * given.phi[row, k]
+                point, topic = uniform(stream) * total, 0
+                reached = every.weight[group, 0, p] * given.phi[row, 0]
+                while topic < last and reached <= point:
+                    topic += 1
+                    reached += every.weight[group, topic, p] * given.phi[row, topic]
+                every.z[token, group * GROUP + p] = topic
+            count(group, token, 1, given, every)
+            token += 1
 
 
 def copies_half(stream, first, particles, position, every):
     """The heaviest particle takes the place of all others, whatever the weights."""
-    log_weight = every.log_weight[first : first + particles]
-    largest = log_weight.max()
+    importance = every.importance[first : first + particles]
     total = 0.0
     best = 0
     for particle in range(particles):
-        total += math.exp(log_weight[particle] - largest)
-        if log_weight[particle] > log_weight[best]:
+        total += importance[particle]
+        if importance[particle] > importance[best]:
             best = particle
-    for particle in range(particles):
-        every.z[:, first + particle] = every.z[:, first + best]
-        every.counts[:, first + particle] = every.counts[:, first + best]
-        every.weight[:, first + particle] = every.weight[:, first + best]
-        log_weight[particle] = 0.0
-    return largest + math.log(total / particles)
+    best += first
+    for p in range(first, first + particles):
+        every.z[:, p] = every.z[:, best]
+        every.counts[p // GROUP, :, p % GROUP] = every.counts[best // GROUP, :, best % GROUP]
+        every.weight[p // GROUP, :, p % GROUP] = every.weight[best // GROUP, :, best % GROUP]
+        every.importance[p] = 1.0
+    return math.log(total / particles)
 
 
 def averages_by_position(stream, first, particles, position, every):
     """As Wallach et al.: the mean over particles at each position, with the particles never weighted."""
-    log_weight = every.log_weight[first : first + particles]
+    importance = every.importance[first : first + particles]
     total = 0.0
     for particle in range(particles):
-        total += math.exp(log_weight[particle])
-        log_weight[particle] = 0.0
+        total += importance[particle]
+        importance[particle] = 1.0
     return math.log(total / particles)
 
 

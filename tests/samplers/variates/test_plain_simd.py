@@ -11,7 +11,6 @@ from ppl_topics.samplers.variates import (
     simd_masks,
     simd_particles,
 )
-from ppl_topics.samplers.variates.philox import BUFFER
 from ppl_topics.samplers.variates.simd import prefetch_row
 from ppl_topics.samplers.variates.simd_categorical import new_sums
 from ppl_topics.samplers.variates.streams import open_stream, uint64
@@ -37,8 +36,8 @@ compare_bytes = caller(simd_masks.compare_bytes, 2)
 eight_positive = caller(simd_masks.eight_positive, 3)
 eight_set = caller(simd_masks.eight_set, 3)
 lowest_bit = caller(simd_masks.lowest_bit, 1)
-running_sums_by_particle = caller(simd_particles.running_sums_by_particle, 5)
-find_by_particle = caller(simd_particles.find_by_particle, 5)
+totals_by_particle = caller(simd_particles.totals_by_particle, 5)
+draw_by_particle = caller(simd_particles.draw_by_particle, 8)
 
 
 def float32(rng, *shape):
@@ -112,28 +111,29 @@ def test_counts_of_sums_below_a_target(target):
         assert count_probes_below(*arguments) == plain_simd.count_probes_below(*arguments)
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 50])
+@pytest.mark.parametrize("size", [4, 8, 52])
 def test_particles_side_by_side(size):
     rng = np.random.default_rng(size)
-    weight, factors = float32(rng, size, 24).astype(float), float32(rng, 3, size)
-    stream, z, expected_z = open_stream(seed=3), np.zeros((4, 24), np.int32), np.zeros((4, 24), np.int32)
+    weight, factors = float32(rng, 3, size, 16).astype(float), float32(rng, 3, size)
+    stream, other, z, expected_z = (open_stream(seed=3), open_stream(seed=3), *np.zeros((2, 4, 48), np.int32))
     for turn in range(20):
-        sums, expected = simd_particles.new_particle_sums(size), simd_particles.new_particle_sums(size)
-        token, lane, row = turn % 4, 8 * (turn % 3), turn % 3
-        for _ in range(8):
-            uint64(stream)
+        sums, expected = (simd_particles.new_block_sums(size) for _ in range(2))
+        token, group, row = turn % 4, turn % 3, turn % 3
         if turn == 0:
-            # Random numbers all of whose bits are one: no cell without weight is found.
-            stream[BUFFER : BUFFER + 8] = np.uint64(2**64 - 1)
-        running_sums_by_particle(weight, lane, factors, row, sums)
-        plain_simd.running_sums_by_particle(weight, lane, factors, row, expected)
-        assert np.array_equal(sums.view(np.int64), expected.view(np.int64))
-        find_by_particle(stream, sums, z, token, lane)
-        plain_simd.find_by_particle(stream, sums, expected_z, token, lane)
+            # What was in the buffer is not used.
+            uint64(stream)
+            uint64(other)
+        draw_by_particle(stream, weight, group, factors, row, sums, z, token)
+        plain_simd.draw_by_particle(other, weight, group, factors, row, expected, expected_z, token)
         assert np.array_equal(z, expected_z)
-        found = z[token, lane : lane + 8]
-        possible = weight[found, lane + np.arange(8)] * factors[row, found] > 0.0
-        assert (possible | (sums[-1] == 0.0)).all()
+        assert np.array_equal(sums[:-1].view(np.int64), expected[:-1].view(np.int64))
+        assert np.array_equal(stream, other)
+        totals_by_particle(weight, group, factors, row, sums)
+        plain_simd.totals_by_particle(weight, group, factors, row, expected)
+        assert np.array_equal(sums[0].view(np.int64), expected[0].view(np.int64))
+        found = z[token, 16 * group : 16 * (group + 1)]
+        possible = weight[group, found, np.arange(16)] * factors[row, found] > 0.0
+        assert (possible | (sums[0] == 0.0)).all()
 
 
 def test_masks():
