@@ -29,6 +29,7 @@ QUESTIONS = {
     "Which kernel is first at the mode?": "Seconds of `block_collapsed` over `partially_collapsed`, by threads.",
     "How long does a newcomer wait?": "Four chains, and their topics as a figure, in an empty environment.",
     "Which warm-up leads to better modes?": "Four chains each; a warm-up of so many sweeps, then 50 draws.",
+    "Are moves between modes accepted?": "From where a chain is after so many sweeps of a plain warm-up.",
     "How fast are the topics of new documents found?": "`fit.transform`; quality by half of each document.",
     "How fast are new documents classified, and how well?": "`fit.predict` by both methods.",
     "How much memory does LDA take?": "At most, beside Python and the corpus.",

@@ -206,6 +206,24 @@ def test_ways_to_warm_up_are_compared(
     assert found["plain", effective]["min"] > 0
 
 
+def test_moves_between_modes_are_tried(
+    script: Any, corpus: pt.Corpus, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    corpus.save(tmp_path / "corpus")
+    words = f"moves.py --data {tmp_path}/corpus --topics 4 --sweeps 2 --results {tmp_path}"
+    monkeypatch.setattr("sys.argv", words.split())
+    module = script("moves")
+    module.main()
+    found = {(record["program"], record["measure"]): record["median"] for record in records(tmp_path, "moves")}
+    assert 0 <= found["swap in a document", "% accepted"] < 100
+    assert 0 < found["swap of a word", "% accepted"] < 100
+    assert found["split and merge", "log acceptance ratio"] < 0
+    # The ratios have to add up to the change of log p(w, z).
+    monkeypatch.setattr(module, "score", lambda *_: -1.0)
+    with pytest.raises(SystemExit, match="log p"):
+        module.main()
+
+
 def test_speed_with_more_threads_is_forecast(
     script: Any, corpus: pt.Corpus, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
