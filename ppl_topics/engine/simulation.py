@@ -53,9 +53,13 @@ def drawing_order(model: Model) -> list[tuple[str, str]]:
         order[role_of[name]] = name
 
     names = [name for name, block in blocks.items() if block.own_role not in ("x", "y")]
-    for name in sorted(
-        names, key=lambda name: (blocks[name].own_role is not None, "concentration" not in blocks[name].seams)
-    ):
+
+    def turn(name: str) -> tuple[bool, ...]:
+        block = blocks[name]
+        # What brings variables along may exclude them: then nothing else has been drawn in vain.
+        return block.own_role is not None, "concentration" not in block.seams, not block.auxiliaries()
+
+    for name in sorted(names, key=turn):
         visit(name)
     return list(order.items())
 
