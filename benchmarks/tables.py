@@ -34,7 +34,7 @@ QUESTIONS = {
     "How fast are new documents classified, and how well?": "`fit.predict` by both methods.",
     "How much memory does LDA take?": "At most, beside Python and the corpus.",
     "How does LDA scale with the corpus?": "Early sweeps, from random topics.",
-    "How much faster can a sweep of LDA be with more threads?": "By what is serial and the longest tasks.",
+    "How much faster can a sweep of LDA be with more threads?": "By what is serial, the longest tasks, and bytes.",
     "How good are the forecasts of a sweep?": "1 is perfect. The formula of `partially_collapsed` was refitted since.",
     "How good are the forecasts of memory?": "1 is perfect.",
     "How fast is a corpus simulated?": "",

@@ -7,6 +7,12 @@ tasks of each parallel loop go to threads in runs of equal number, as numba deal
 is how much longer the loop takes than its share. Tiles of `block_collapsed` count their tokens diagonal by diagonal,
 other sweeps those of documents; for other loops the worse of documents and words counts. Threads are taken not to wait
 for memory: more than these figures is not to be had.
+
+Whether they would wait is a matter of bytes. In the order in which one thread visits the tokens, it is counted how many
+need a row of the matrix by word (counts, or phi) that a cache of 1 MiB with the latest rows does not hold. These rows,
+read and, of counts, written, and what is read of each token give the bytes from memory; with the seconds of the kernel
+of z they give the bandwidth that a thread needs, at most, since lists of a word's topics are shorter than rows. That of
+this machine is what all its threads can read of a large array.
 """
 
 from __future__ import annotations
@@ -15,6 +21,7 @@ import sys
 import time
 from typing import Any, ClassVar
 
+import numba
 import numpy as np
 from common import Results, Sampled, load, name_of, parser
 from numba.core.dispatcher import Dispatcher
@@ -31,6 +38,10 @@ THREADS = [2, 4, 8, 16, 32, 64]
 TILES = "sweep_diagonals"
 KERNELS = [None, f"block_collapsed:blocks={THREADS[-1]}", "partially_collapsed"]
 WHOLE = "all of it"
+CACHE, ARRAY = 2**20, 2**28
+"""Bytes of a thread's cache, and of an array that no cache holds."""
+OF_TOKEN = 4 + 4 + 2
+"""Bytes of a token: its place in the order, its word and its topic."""
 ALL_BUT_PARALLEL = {"draw_phi", "log_phi_part"}
 """Serial functions that leave all but nothing to parallel ones, which they call."""
 
@@ -78,6 +89,63 @@ def of_tiles(tiles: NDArray[Any], threads: int) -> float:
     return float(longest / (tiles.sum() / threads))
 
 
+@numba.njit  # type: ignore[untyped-decorator]
+def misses(rows: NDArray[Any], n_rows: int, held: int) -> int:
+    """Return how many of the rows are not among the `held` ones that were visited last."""
+    # A Fenwick tree over visits, with a one at the latest visit of each row.
+    tree, latest, missed = np.zeros(rows.size + 1, np.int64), np.full(n_rows, -1), 0
+    for visit in range(rows.size):
+        row, since = rows[visit], 0
+        if latest[row] >= 0:
+            for begin, sign in ((visit, 1), (latest[row] + 1, -1)):
+                place = begin
+                while place > 0:
+                    since += sign * tree[place]
+                    place -= place & -place
+        missed += latest[row] < 0 or since >= held
+        for change, at in ((-1, latest[row]), (1, visit)):
+            place = at + 1
+            while 0 < place <= rows.size:
+                tree[place] += change
+                place += place & -place
+        latest[row] = visit
+    return missed
+
+
+@numba.njit(parallel=True)  # type: ignore[untyped-decorator]
+def sums(numbers: NDArray[Any]) -> NDArray[Any]:
+    """Return the sum of each row, in parallel."""
+    result = np.zeros(len(numbers), numbers.dtype)
+    for row in numba.prange(len(numbers)):
+        for number in numbers[row]:
+            result[row] += number
+    return result
+
+
+def bandwidth() -> float:
+    """Return the bytes that all threads read in a second, the best of five times."""
+    numbers, best = np.ones((64, ARRAY // (8 * 64)), np.int64), np.inf
+    sums(numbers)
+    for _ in range(5):
+        began = time.perf_counter()
+        sums(numbers)
+        best = min(best, time.perf_counter() - began)
+    return ARRAY / best
+
+
+def bytes_a_token(tokens: Tokens, n_blocks: int, topics: int) -> float:
+    """Return what a sweep over tiles reads and writes in memory, or with 0 blocks one over documents, given phi."""
+    words, order = tokens.words.astype(np.int64), np.arange(len(tokens.words))
+    if n_blocks:
+        every = np.ones(len(tokens.word_counts), np.bool_)
+        tiling = make_tiling(tokens, every, every, n_blocks)
+        bounds, diagonals = tiling.tile_ptr, range(n_blocks)
+        tiles = [(block_at.py_func(g, diagonal, n_blocks), g) for diagonal in diagonals for g in range(n_blocks)]
+        order = np.concatenate([tiling.order[bounds[b, g] : bounds[b, g + 1]] for b, g in tiles])
+    missed = misses(words[order], len(tokens.word_counts), CACHE // (4 * topics)) / len(words)
+    return OF_TOKEN + missed * 4 * topics * (2 if n_blocks else 1)
+
+
 def main() -> None:
     """Do what the command line asks for."""
     arguments = parser(__doc__)
@@ -93,6 +161,7 @@ def main() -> None:
     question = "How much faster can a sweep of LDA be with more threads?"
     results = Results(options.results, "threads", question, corpus=name_of(options.data))
     runs = [(kernel, topics) for kernel in KERNELS for topics in options.topics]
+    results.add("this machine", "GB/s from memory", bandwidth() / 1e9)
     for kernel, topics in runs:
         seconds_of(kernel, corpus, topics, 2)
     time_parallel_functions()
@@ -110,6 +179,13 @@ def main() -> None:
         print(
             f"{program}, K = {topics}: {whole / options.sweeps:.4f} s a sweep, of which {serial:.1%} serial", flush=True
         )
+        number = bytes_a_token(tokens, 0 if kernel == "partially_collapsed" else n_blocks, topics)
+        busy = sum(seconds for name, seconds in parts.items() if name.startswith("sweep")) / options.sweeps
+        results.add(program, "bytes a token from memory", number, K=topics)
+        if busy:
+            rate = number * corpus.n_tokens / busy / 1e9
+            results.add(program, "GB/s from memory, a thread", rate, K=topics)
+            print(f"  {number:.0f} bytes a token, {rate:.2f} GB/s a thread", flush=True)
         for threads in THREADS:
             by_docs, by_words = (longest_over_mean(loads, threads) for loads in (docs, words))
             by_tiles, worse = of_tiles(tiles, threads), max(by_docs, by_words)

@@ -229,6 +229,8 @@ def test_speed_with_more_threads_is_forecast(
 ) -> None:
     threads = script("threads")
     assert threads.longest_over_mean(np.array([4, 1, 1, 2]), 2) == 5 / 4
+    # Of a cache of two rows: 0, 1, 2, and 0 again, after two others.
+    assert threads.misses(np.array([0, 1, 1, 0, 2, 1, 2, 0]), 3, 2) == 5
     corpus.save(tmp_path / "corpus")
     words = f"threads.py --data {tmp_path}/corpus --topics 3 --sweeps 2 --results {tmp_path}"
     monkeypatch.setattr("sys.argv", words.split())
@@ -238,6 +240,9 @@ def test_speed_with_more_threads_is_forecast(
     found = {record["measure"]: record["median"] for record in records(tmp_path, "threads")}
     assert found["serial, % of a sweep on one thread"] == pytest.approx(100)
     assert found["64 threads"] == pytest.approx(1)
+    # All rows fit into the cache: each is read once.
+    assert 10 < found["bytes a token from memory"] < 10 + 2 * 12 * corpus.n_words / corpus.n_tokens + 1e-6
+    assert found["GB/s from memory"] > 0
 
 
 def test_topics_of_new_documents_are_found_by_both_methods(
