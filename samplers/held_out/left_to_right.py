@@ -251,9 +251,11 @@ def weigh(row: int, mass: float, given: GivenPhi, every: Particles) -> None:
 def count(group: Any, token: Any, change: int, given: GivenPhi, every: Particles) -> None:
     """Add a token of a group's particles to its topics (change 1), or remove it (-1)."""
     for lane in range(GROUP):
-        topic = every.z[token, group * GROUP + lane]
-        every.counts[group, topic, lane] += change
-        every.weight[group, topic, lane] = every.counts[group, topic, lane] + given.alpha[topic]
+        # Unsigned, so that nobody asks whether it counts from the end.
+        topic = np.uint64(every.z[token, group * GROUP + lane])
+        number = every.counts[group, topic, lane] + change
+        every.counts[group, topic, lane] = number
+        every.weight[group, topic, lane] = number + given.alpha[topic]
 
 
 @inlined
