@@ -126,8 +126,10 @@ def test_labels_of_several_kinds(corpus):
 
 
 def test_more_particles_have_less_error_and_bias(fit):
-    few, many = (fit.log_likelihood(particles=particles) for particles in (4, 400))
-    assert few.attrs["error"] > 4 * many.attrs["error"]
+    """By simulation 0.046 for 4 particles, with a standard deviation of 0.004 for eight seeds, and 0.0046 for 400."""
+    few = [fit.log_likelihood(particles=4, seed=seed).attrs["error"] for seed in range(8)]
+    many = fit.log_likelihood(particles=400)
+    assert np.sqrt(np.mean(np.square(few))) > 4 * many.attrs["error"]
     assert abs(many.attrs["bias"]) < 0.01
 
 
