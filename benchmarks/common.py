@@ -238,12 +238,17 @@ def bound_model(corpus: pt.Corpus, kernel: str, topics: int) -> BoundModel:
     return bind(make_plan(spec.with_schedule(pt.cycle(*steps), "benchmark"), CorpusSizes.of(corpus)), corpus)
 
 
-def score(corpus: pt.Corpus, z: np.ndarray, topics: int) -> float:
-    """Return log p(w, z) / N."""
-    cells = corpus.words.astype(np.int64)
+def counts(rows: np.ndarray, z: np.ndarray, n_rows: int, topics: int) -> np.ndarray:
+    """Return how many tokens each row, such as a word, has in each topic."""
+    cells = rows.astype(np.int64)
     cells *= topics
     cells += z
-    n_wk = np.bincount(cells, minlength=corpus.n_words * topics).astype(np.int32).reshape(corpus.n_words, topics)
+    return np.bincount(cells, minlength=n_rows * topics).reshape(n_rows, topics)
+
+
+def score(corpus: pt.Corpus, z: np.ndarray, topics: int) -> float:
+    """Return log p(w, z) / N."""
+    n_wk = counts(corpus.words, z, corpus.n_words, topics).astype(np.int32)
     alpha, beta = np.full(topics, ALPHA), np.full(corpus.n_words, BETA)
     value = log_marginal(np.array(corpus.doc_ptr), z, n_wk, n_wk.sum(axis=0, dtype=np.int64), alpha, beta)
     return value / corpus.n_tokens
@@ -257,6 +262,12 @@ def parser(doc: str | None) -> argparse.ArgumentParser:
     )
     result.add_argument("--results", type=Path, default=RESULTS, help="append the figures to files of this folder")
     return result
+
+
+def load_frequent(data: str | None, vocabulary: str | None) -> pt.Corpus:
+    """Load a corpus with the words of at least five tokens."""
+    corpus = load(data, vocabulary)
+    return corpus.with_vocabulary(corpus.vocabulary[corpus.word_counts >= 5])
 
 
 class Results:

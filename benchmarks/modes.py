@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from common import ALPHA, BETA, Results, load, name_of, parser
+from common import ALPHA, BETA, Results, load_frequent, name_of, parser
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.cluster import KMeans
@@ -122,8 +122,7 @@ def main() -> None:
     if options.figure:
         draw(options.results / "modes.jsonl", options.figure)
         return
-    corpus = load(options.data, options.vocabulary)
-    corpus = corpus.with_vocabulary(corpus.vocabulary[corpus.word_counts >= 5])
+    corpus = load_frequent(options.data, options.vocabulary)
     setting = {"corpus": name_of(options.data), "K": options.topics, "sweeps": options.sweeps}
     results = Results(options.results, "modes", "Which warm-up leads to better modes?", **setting)
     annealed = {f"temperature {t:g}": {"warmup_schedule": {"temperature": t}} for t in options.temperatures}

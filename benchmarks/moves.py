@@ -21,7 +21,7 @@ import math
 
 import numba
 import numpy as np
-from common import ALPHA, BETA, Results, load, name_of, parser, score
+from common import ALPHA, BETA, Results, counts, load_frequent, name_of, parser, score
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
@@ -169,8 +169,7 @@ def main() -> None:
     arguments.add_argument("--sweeps", type=int, default=300)
     arguments.add_argument("--seed", type=int, default=1)
     options = arguments.parse_args()
-    corpus = load(options.data, options.vocabulary)
-    corpus = corpus.with_vocabulary(corpus.vocabulary[corpus.word_counts >= 5])
+    corpus = load_frequent(options.data, options.vocabulary)
     setting = {"corpus": name_of(options.data), "K": options.topics, "sweeps": options.sweeps}
     results = Results(options.results, "moves", "Are moves between modes accepted?", **setting)
     fit = pt.sample(
@@ -190,10 +189,8 @@ def main() -> None:
     words, ptr = corpus.words.astype(np.int64), corpus.doc_ptr.astype(np.int64)
     docs = np.repeat(np.arange(corpus.n_docs), np.diff(ptr))
     by_word = np.argsort(words, kind="stable"), np.cumsum([0, *np.bincount(words, minlength=corpus.n_words)])
-    n_wk = np.zeros((corpus.n_words, options.topics), np.int64)
-    n_dk = np.zeros((corpus.n_docs, options.topics), np.int64)
-    np.add.at(n_wk, (words, z), 1)
-    np.add.at(n_dk, (docs, z), 1)
+    n_wk = counts(words, z, corpus.n_words, options.topics)
+    n_dk = counts(docs, z, corpus.n_docs, options.topics)
     groups = {"swap in a document": (np.arange(corpus.n_tokens), ptr), "swap of a word": by_word}
     for name, group in groups.items():
         moved, rng = z.copy(), np.random.default_rng(options.seed)

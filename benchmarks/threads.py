@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 import ppl_topics as pt
 from ppl_topics.core.tokens import Tokens
 from ppl_topics.engine.bind import index_tokens
-from ppl_topics.samplers.assignments.tiling import block_at, default_blocks, make_tiling
+from ppl_topics.samplers.assignments.tiling import Tiling, block_at, default_blocks, make_tiling
 from ppl_topics.samplers.counts import WORD_CHUNKS, make_chunks
 from ppl_topics.schedule.tree import steps
 
@@ -76,11 +76,17 @@ def longest_over_mean(loads: NDArray[Any], threads: int) -> float:
     return float(max(runs) / (loads.sum() / threads))
 
 
-def tiles_of(tokens: Tokens, n_blocks: int) -> NDArray[Any]:
-    """Return the tokens of each tile, shape (diagonals, document groups)."""
-    every, groups = np.ones(len(tokens.word_counts), np.bool_), range(n_blocks)
-    sizes = np.diff(make_tiling(tokens, every, every, n_blocks).tile_ptr, axis=1)
-    return np.array([[sizes[block_at.py_func(g, diagonal, n_blocks), g] for g in groups] for diagonal in groups])
+def tiling_of(tokens: Tokens, n_blocks: int) -> Tiling:
+    """Return the tiling of all tokens."""
+    every = np.ones(len(tokens.word_counts), np.bool_)
+    return make_tiling(tokens, every, every, n_blocks)
+
+
+def bounds_of(tiling: Tiling) -> NDArray[Any]:
+    """Return where each tile begins and ends in the order, shape (diagonals, document groups, 2)."""
+    ptr, groups = tiling.tile_ptr, range(len(tiling.tile_ptr))
+    blocks = [[block_at.py_func(g, diagonal, len(ptr)) for g in groups] for diagonal in groups]
+    return np.array([[ptr[block, g : g + 2] for g, block in enumerate(row)] for row in blocks])
 
 
 def of_tiles(tiles: NDArray[Any], threads: int) -> float:
@@ -133,17 +139,10 @@ def bandwidth() -> float:
     return ARRAY / best
 
 
-def bytes_a_token(tokens: Tokens, n_blocks: int, topics: int) -> float:
-    """Return what a sweep over tiles reads and writes in memory, or with 0 blocks one over documents, given phi."""
-    words, order = tokens.words.astype(np.int64), np.arange(len(tokens.words))
-    if n_blocks:
-        every = np.ones(len(tokens.word_counts), np.bool_)
-        tiling = make_tiling(tokens, every, every, n_blocks)
-        bounds, diagonals = tiling.tile_ptr, range(n_blocks)
-        tiles = [(block_at.py_func(g, diagonal, n_blocks), g) for diagonal in diagonals for g in range(n_blocks)]
-        order = np.concatenate([tiling.order[bounds[b, g] : bounds[b, g + 1]] for b, g in tiles])
-    missed = misses(words[order], len(tokens.word_counts), CACHE // (4 * topics)) / len(words)
-    return OF_TOKEN + missed * 4 * topics * (2 if n_blocks else 1)
+def bytes_a_token(words: NDArray[Any], topics: int, copies: int) -> float:
+    """Return the bytes of a token from memory, given words in the order of visits; rows are moved `copies` times."""
+    missed = misses(words.astype(np.int64), int(words.max()) + 1, CACHE // (4 * topics)) / len(words)
+    return OF_TOKEN + missed * 4 * topics * copies
 
 
 def main() -> None:
@@ -174,12 +173,18 @@ def main() -> None:
         serial = max(0.0, 1.0 - sum(parts.values()) / whole)
         program = f"pt.sample, {kernel or default_kernel(corpus, topics)}"
         n_blocks = THREADS[-1] if kernel and "blocks=" in kernel else default_blocks(corpus.n_tokens)
-        tiles = tiles_of(tokens, n_blocks)
+        tiling = tiling_of(tokens, n_blocks)
+        bounds = bounds_of(tiling)
+        tiles = np.diff(bounds)[..., 0]
         results.add(program, "serial, % of a sweep on one thread", 100 * serial, K=topics)
         print(
             f"{program}, K = {topics}: {whole / options.sweeps:.4f} s a sweep, of which {serial:.1%} serial", flush=True
         )
-        number = bytes_a_token(tokens, 0 if kernel == "partially_collapsed" else n_blocks, topics)
+        if kernel == "partially_collapsed":
+            number = bytes_a_token(tokens.words, topics, copies=1)
+        else:
+            visits = np.concatenate([tiling.order[first:last] for first, last in bounds.reshape(-1, 2)])
+            number = bytes_a_token(tokens.words[visits], topics, copies=2)
         busy = sum(seconds for name, seconds in parts.items() if name.startswith("sweep")) / options.sweeps
         results.add(program, "bytes a token from memory", number, K=topics)
         if busy:

@@ -196,7 +196,7 @@ class Particles(NamedTuple):
         counts + alpha.
     importance : ndarray of float64 of shape (P,)
         Importance weights; those of a replicate have mean 1 before each token.
-    sums : ndarray of float64 of shape (K / 4 + 1, 16)
+    sums : ndarray of float64 of shape (K / 4, 16)
         Working memory, from `new_block_sums`.
     """
 

@@ -196,7 +196,7 @@ def draw_by_particle(
     running = np.zeros((weight.shape[1] + 1, GROUP))
     for cell in range(weight.shape[1]):
         running[cell + 1] = running[cell] + weight[group, cell] * np.float64(factors[row, cell])
-    sums[:-1] = running[:-1:BLOCK]
+    sums[:] = running[:-1:BLOCK]
     stream[POSITION] = FULL
     for lane in range(GROUP):
         point = int(uint64(stream) >> np.uint64(12)) * 2.0**-52 * running[-1, lane]

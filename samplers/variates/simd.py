@@ -57,21 +57,21 @@ def integer(value: int) -> Any:
     return ir.Constant(INTEGER, value)
 
 
-def spread(builder: Any, value: Any) -> Any:
+def spread(builder: Any, value: Any, lanes: int = LANES) -> Any:
     """Emit a vector that holds `value` in each lane."""
-    undefined = ir.Constant(ir.VectorType(value.type, LANES), ir.Undefined)
+    undefined = ir.Constant(ir.VectorType(value.type, lanes), ir.Undefined)
     single = builder.insert_element(undefined, value, integer(0))
-    return builder.shuffle_vector(single, undefined, ir.Constant(INTEGERS, [0] * LANES))
+    return builder.shuffle_vector(single, undefined, ir.Constant(ir.VectorType(INTEGER, lanes), [0] * lanes))
 
 
 def emit_load(builder: Any, data: Any, cell: Any, kind: Any) -> Any:
-    """Emit the load of eight cells."""
+    """Emit the load of a vector of cells."""
     return builder.load(builder.bitcast(builder.gep(data, [cell]), kind.as_pointer()), align=4)
 
 
 def emit_store(builder: Any, value: Any, data: Any, cell: Any) -> None:
-    """Emit the store of eight cells."""
-    builder.store(value, builder.bitcast(builder.gep(data, [cell]), FLOATS.as_pointer()), align=4)
+    """Emit the store of a vector of cells."""
+    builder.store(value, builder.bitcast(builder.gep(data, [cell]), value.type.as_pointer()), align=4)
 
 
 def data_of(context: Any, builder: Any, signature: Any, arguments: Any, index: int) -> Any:

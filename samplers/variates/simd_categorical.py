@@ -202,9 +202,7 @@ def count_probes_below(typingctx: Any, sums: Any, place: Any, stride: Any, rows:
             cell = builder.add(place, builder.mul(inside, word(LANES)))
             probes = builder.insert_element(probes, builder.load(builder.gep(data, [cell])), integer(probe))
             row = builder.add(row, stride)
-        targets = ir.Constant(probes.type, ir.Undefined)
-        targets = builder.insert_element(targets, target, integer(0))
-        targets = builder.shuffle_vector(targets, targets, ir.Constant(ir.VectorType(INTEGER, PROBES), [0] * PROBES))
+        targets = spread(builder, target, PROBES)
         mask = builder.bitcast(builder.fcmp_ordered("<=", probes, targets), ir.IntType(PROBES))
         return builder.ctpop(builder.zext(mask, WORD))
 

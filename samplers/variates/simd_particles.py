@@ -1,8 +1,8 @@
 """Draws from sixteen categorical distributions at once, those of a group of particles, each in its own lane.
 
 The cells of all sixteen have the same factors and differ in their weights, which stand side by side: an array of shape
-(groups, K, 16), so that those of a group are near each other in the cache. Cells are in blocks of four, of which only
-the last has its running sum stored: to store and read all would take longer than to add. Their number is a multiple of
+(groups, K, 16), so that those of a group are near each other in the cache. Cells are in blocks of four, and only the
+sum before each block is stored: to store and read all would take longer than to add. Their number is a multiple of
 four, if need be by cells without weight. A point is first found among the sums, in all lanes at once, and then in its
 block, by the same additions. Nothing has a branch or waits for one particle alone; and as an addition waits for the one
 before, sixteen lanes take hardly longer than eight. All numbers are of 64 bits, and so is a point: no cell is too small
@@ -22,7 +22,18 @@ from numba.extending import intrinsic
 from ppl_topics._util.arrays import FloatArray
 from ppl_topics._util.compiled import compiled
 from ppl_topics.samplers.variates.philox import BUFFER, POSITION, emit_refill
-from ppl_topics.samplers.variates.simd import INTEGER, LANES, WORD, data_of, emit_load, integer, row_of, word
+from ppl_topics.samplers.variates.simd import (
+    INTEGER,
+    LANES,
+    WORD,
+    data_of,
+    emit_load,
+    emit_store,
+    integer,
+    row_of,
+    spread,
+    word,
+)
 
 __all__ = ["BLOCK", "GROUP", "draw_by_particle", "new_block_sums", "totals_by_particle"]
 
@@ -35,7 +46,6 @@ BLOCK = 4
 DOUBLE = ir.DoubleType()
 DOUBLES, WORDS, INTEGERS = (ir.VectorType(kind, GROUP) for kind in (DOUBLE, WORD, INTEGER))
 NONE, ONES = (ir.Constant(DOUBLES, [number] * GROUP) for number in (0.0, 1.0))
-UNDEFINED = ir.Constant(DOUBLES, ir.Undefined)
 
 EXPONENT_BITS, EXPONENT_OF_ONE = 12, 0x3FF0000000000000
 """The sign and the exponent of a float64, and those of 1: 52 random bits behind them are a number in [1, 2)."""
@@ -43,13 +53,8 @@ EXPONENT_BITS, EXPONENT_OF_ONE = 12, 0x3FF0000000000000
 
 @compiled
 def new_block_sums(size: int) -> FloatArray:
-    """Allocate the running sums before each block of four of `size` cells and the totals, shape (size / 4 + 1, 16)."""
-    return np.zeros((size // BLOCK + 1, GROUP))
-
-
-def emit_put(builder: Any, value: Any, data: Any, cell: Any) -> None:
-    """Emit the store of a vector of any kind."""
-    builder.store(value, builder.bitcast(builder.gep(data, [cell]), value.type.as_pointer()), align=4)
+    """Allocate the running sums before each block of four of `size` cells, shape (size / 4, 16)."""
+    return np.zeros((size // BLOCK, GROUP))
 
 
 def emit_factor(builder: Any, factor: Any, cell: Any) -> Any:
@@ -62,14 +67,13 @@ def emit_sums(builder: Any, size: Any, weights: Any, factor: Any, sums: Any = No
     reached = cgutils.alloca_once_value(builder, NONE)
     with cgutils.for_range(builder, builder.udiv(size, word(BLOCK))) as loop:
         if sums is not None:
-            emit_put(builder, builder.load(reached), sums, builder.mul(loop.index, word(GROUP)))
+            emit_store(builder, builder.load(reached), sums, builder.mul(loop.index, word(GROUP)))
         total = builder.load(reached)
         for step in range(BLOCK):
             cell = builder.add(builder.mul(loop.index, word(BLOCK)), word(step))
-            single = builder.insert_element(UNDEFINED, emit_factor(builder, factor, cell), integer(0))
-            lanes = builder.shuffle_vector(single, UNDEFINED, ir.Constant(INTEGERS, [0] * GROUP))
+            factors = spread(builder, emit_factor(builder, factor, cell), GROUP)
             weight = emit_load(builder, weights, builder.mul(cell, word(GROUP)), DOUBLES)
-            total = builder.fadd(total, builder.fmul(weight, lanes))
+            total = builder.fadd(total, builder.fmul(weight, factors))
         builder.store(total, reached)
     return builder.load(reached)
 
@@ -104,7 +108,7 @@ def totals_by_particle(typingctx: Any, weight: Any, group: Any, factors: Any, ro
         weights, size = emit_weights(context, builder, signature, arguments, 0, arguments[1])
         factor = row_of(context, builder, signature, arguments, 2, arguments[3])
         found = emit_sums(builder, size, weights, factor)
-        emit_put(builder, found, data_of(context, builder, signature, arguments, 4), word(0))
+        emit_store(builder, found, data_of(context, builder, signature, arguments, 4), word(0))
         return context.get_dummy_value()
 
     return types.void(weight, types.int64, factors, types.int64, totals), codegen
@@ -144,7 +148,7 @@ def draw_by_particle(
                 topic = builder.add(topic, builder.zext(builder.fcmp_ordered("<=", reached, point), WORD))
             topics = builder.insert_element(topics, builder.trunc(topic, INTEGER), integer(lane))
         out = row_of(context, builder, signature, arguments, 6, arguments[7])
-        emit_put(builder, topics, out, builder.mul(arguments[2], word(GROUP)))
+        emit_store(builder, topics, out, builder.mul(arguments[2], word(GROUP)))
         return context.get_dummy_value()
 
     return types.void(stream, weight, types.int64, factors, types.int64, sums, z, types.int64), codegen
