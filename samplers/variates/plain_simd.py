@@ -36,7 +36,7 @@ from ppl_topics.samplers.variates.streams import FULL, uint64
 __all__ = [
     "compare_bytes",
     "count_lanes_below",
-    "count_probes_below",
+    "count_rows_below",
     "draw_by_particle",
     "eight_positive",
     "eight_set",
@@ -51,7 +51,6 @@ __all__ = [
 ]
 
 ZERO = np.float32(0.0)
-PROBES = 16
 
 
 def running_sums(terms: Float32Array, sums: Float32Array) -> np.float32:
@@ -84,6 +83,7 @@ def sums_over_lanes(totals: Float32Array, sums: Float32Array, place: int) -> np.
             totals[lane] = before[lane] + (before[lane - shift] if lane >= shift else ZERO)
     for lane in range(LANES):
         sums[place + lane] = totals[lane]
+        sums[place + LANES + lane] = totals[lane - 1] if lane > 0 else ZERO
     total: np.float32 = totals[LANES - 1]
     return total
 
@@ -170,13 +170,9 @@ def count_lanes_below(sums: Float32Array, place: int, target: float) -> int:
     return sum(bool(sums[place + lane] <= np.float32(target)) for lane in range(LANES - 1))
 
 
-def count_probes_below(sums: Float32Array, place: int, stride: int, rows: int, target: float) -> int:
-    """Count those of 16 running sums of a lane, the last of every `stride` rows, that are at most `target`."""
-    below = 0
-    for probe in range(1, PROBES + 1):
-        row = min(stride * probe, rows) - 1
-        below += bool(sums[place + LANES * row] <= np.float32(target))
-    return below
+def count_rows_below(sums: Float32Array, rows: int, lane: int, target: float) -> int:
+    """Count those of a lane's first `rows` running sums that are at most `target`."""
+    return sum(bool(sums[LANES * row + lane] <= np.float32(target)) for row in range(rows))
 
 
 def draw_by_particle(

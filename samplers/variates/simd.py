@@ -16,6 +16,7 @@ from numba.extending import intrinsic
 __all__ = [
     "AHEAD",
     "CACHE_LINE",
+    "FAR_AHEAD",
     "FLOATS",
     "INTEGER",
     "INTEGERS",
@@ -28,6 +29,7 @@ __all__ = [
     "emit_load",
     "emit_store",
     "integer",
+    "prefetch_cell",
     "prefetch_row",
     "row_of",
     "size_of",
@@ -45,6 +47,9 @@ CACHE_LINE, PREFETCHED = 16, 256
 
 AHEAD = 4
 """How many tokens ahead a row is prefetched: about as long as it takes to come from memory."""
+
+FAR_AHEAD = 4 * AHEAD
+"""How many tokens ahead a word is prefetched, that names such a row."""
 
 
 def word(value: int) -> Any:
@@ -91,6 +96,14 @@ def row_of(context: Any, builder: Any, signature: Any, arguments: Any, index: in
     return builder.gep(matrix.data, [builder.mul(row, columns)])
 
 
+def emit_prefetch(builder: Any, data: Any, cell: Any) -> None:
+    """Emit the prefetch of a cell, to be read."""
+    kind = ir.FunctionType(ir.VoidType(), [ir.IntType(8).as_pointer(), INTEGER, INTEGER, INTEGER])
+    prefetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+    place = builder.bitcast(builder.gep(data, [cell]), ir.IntType(8).as_pointer())
+    builder.call(prefetch, [place, *map(integer, (0, 3, 1))])
+
+
 @intrinsic  # type: ignore[untyped-decorator]
 def prefetch_row(typingctx: Any, matrix: Any, row: Any) -> Any:
     """Prefetch a row of a matrix of 4-byte numbers (its first 1,024 bytes) into the cache; it changes no value."""
@@ -99,14 +112,22 @@ def prefetch_row(typingctx: Any, matrix: Any, row: Any) -> Any:
         data = row_of(context, builder, signature, arguments, 0, arguments[1])
         columns = builder.extract_value(context.make_array(signature.args[0])(context, builder, arguments[0]).shape, 1)
         most = builder.select(builder.icmp_signed("<", columns, word(PREFETCHED)), columns, word(PREFETCHED))
-        kind = ir.FunctionType(ir.VoidType(), [ir.IntType(8).as_pointer(), INTEGER, INTEGER, INTEGER])
-        prefetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
         with cgutils.for_range_slice(builder, word(0), most, word(CACHE_LINE), inc=True) as (cell, _):
-            place = builder.bitcast(builder.gep(data, [cell]), ir.IntType(8).as_pointer())
-            builder.call(prefetch, [place, *map(integer, (0, 3, 1))])
+            emit_prefetch(builder, data, cell)
         return context.get_dummy_value()
 
     return types.void(matrix, types.int64), codegen
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def prefetch_cell(typingctx: Any, vector: Any, cell: Any) -> Any:
+    """Prefetch a cell of a vector into the cache; it changes no value."""
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        emit_prefetch(builder, data_of(context, builder, signature, arguments, 0), arguments[1])
+        return context.get_dummy_value()
+
+    return types.void(vector, types.int64), codegen
 
 
 @intrinsic  # type: ignore[untyped-decorator]

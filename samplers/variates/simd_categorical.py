@@ -55,13 +55,12 @@ __all__ = [
     "new_sums",
     "point_bound",
     "running_sums_of_counts",
+    "running_sums_of_counts_abreast",
     "running_sums_of_list",
     "running_sums_of_products",
 ]
 
-BITS = ir.VectorType(ir.IntType(1), LANES)
-PROBES = 16
-FEW_ROWS = 3
+EIGHTS = ir.Constant(INTEGERS, [LANES] * LANES)
 
 ROUNDINGS = 16
 """More than there are roundings in a weight, in the sums over the lanes and in a comparison."""
@@ -78,15 +77,16 @@ Real = float | np.floating[Any]
 
 @compiled
 def new_sums(size: int) -> Float32Array:
-    """Allocate the running sums of a distribution with `size` cells: whole rows of lanes, and one for the totals."""
-    return np.zeros(LANES * ((size + LANES - 1) // LANES + 1), dtype=np.float32)
+    """Allocate the running sums of a distribution with `size` cells: rows of lanes, totals, and the totals before."""
+    return np.zeros(LANES * ((size + LANES - 1) // LANES + 2), dtype=np.float32)
 
 
-def emit_running_sums(builder: Any, sums: Any, size: Any, term: Callable[[Any, Any], Any]) -> Any:
-    """Emit the running sums by lane of a distribution of at least eight cells, and return its total.
+def emit_running_sums(builder: Any, size: Any, parts: list[tuple[Any, Callable[[Any, Any], Any]]]) -> list[Any]:
+    """Emit the running sums by lane of distributions of at least eight cells, and return their totals.
 
-    `term(cell, kind)` emits the weights of eight cells that begin at `cell`. The last row, where it is not whole,
-    is the last eight cells without those that had their turn before.
+    A part is where the sums go, and `term(cell, cells)`, which emits the weights of eight cells that begin at `cell`
+    and have the numbers `cells`. The last row, where it is not whole, is the last eight cells without those that had
+    their turn before.
     """
     last = builder.sub(size, word(LANES))
     before = builder.block
@@ -94,11 +94,14 @@ def emit_running_sums(builder: Any, sums: Any, size: Any, term: Callable[[Any, A
     builder.branch(body)
 
     builder.position_at_end(body)
-    cell, reached = builder.phi(WORD), builder.phi(FLOATS)
-    total = builder.fadd(reached, term(cell, FLOATS))
-    emit_store(builder, total, sums, cell)
-    following = builder.add(cell, word(LANES))
-    for phi, start, value in ((cell, word(0), following), (reached, ZEROS, total)):
+    cell, cells = builder.phi(WORD), builder.phi(INTEGERS)
+    reached = [builder.phi(FLOATS) for _ in parts]
+    totals = [builder.fadd(so_far, term(cell, cells)) for so_far, (_, term) in zip(reached, parts, strict=True)]
+    for total, (sums, _) in zip(totals, parts, strict=True):
+        emit_store(builder, total, sums, cell)
+    following, next_cells = builder.add(cell, word(LANES)), builder.add(cells, EIGHTS)
+    ends = [(cell, word(0), following), (cells, IOTA, next_cells)]
+    for phi, start, value in ends + [(so_far, ZEROS, total) for so_far, total in zip(reached, totals, strict=True)]:
         phi.add_incoming(start, before)
         phi.add_incoming(value, body)
     builder.cbranch(builder.icmp_signed("<=", following, last), body, rest)
@@ -106,49 +109,75 @@ def emit_running_sums(builder: Any, sums: Any, size: Any, term: Callable[[Any, A
     builder.position_at_end(rest)
     done = builder.trunc(builder.sub(following, last), INTEGER)
     fresh = builder.icmp_signed(">=", IOTA, spread(builder, done))
-    more = builder.select(fresh, term(last, FLOATS), ZEROS)
-    total_with_rest = builder.fadd(total, more)
-    # Where all rows are whole this overwrites the place of the totals, which come next.
-    emit_store(builder, total_with_rest, sums, following)
+    cells = builder.add(IOTA, spread(builder, builder.trunc(last, INTEGER)))
     whole = builder.icmp_signed("==", following, size)
-    totals = builder.select(whole, total, total_with_rest)
     place = builder.select(whole, following, builder.add(following, word(LANES)))
-    return emit_totals(builder, totals, sums, place)
+    result = []
+    for total, (sums, term) in zip(totals, parts, strict=True):
+        more = builder.select(fresh, term(last, cells), ZEROS)
+        total_with_rest = builder.fadd(total, more)
+        # Where all rows are whole this overwrites the place of the totals, which come next.
+        emit_store(builder, total_with_rest, sums, following)
+        result.append((builder.select(whole, total, total_with_rest), sums))
+    return [emit_totals(builder, total, sums, place) for total, sums in result]
 
 
 def emit_totals(builder: Any, totals: Any, sums: Any, place: Any) -> Any:
     """Emit the running sums over the lanes, in three steps, and return the last."""
     for shift in (1, 2, 4):
-        moved = [LANES] * shift + list(range(LANES - shift))
-        totals = builder.fadd(totals, builder.shuffle_vector(totals, ZEROS, ir.Constant(INTEGERS, moved)))
+        totals = builder.fadd(totals, emit_shift(builder, totals, shift))
     emit_store(builder, totals, sums, place)
+    emit_store(builder, emit_shift(builder, totals, 1), sums, builder.add(place, word(LANES)))
     return builder.extract_element(totals, integer(LANES - 1))
 
 
+def emit_shift(builder: Any, numbers: Any, shift: int) -> Any:
+    """Emit a vector whose lanes are those `shift` before, and zero."""
+    moved = [LANES] * shift + list(range(LANES - shift))
+    return builder.shuffle_vector(numbers, ZEROS, ir.Constant(INTEGERS, moved))
+
+
 @intrinsic  # type: ignore[untyped-decorator]
-def running_sums_of_counts_by_rows(
-    typingctx: Any, weight: Any, counts: Any, row: Any, prior: Any, left: Any, left_weight: Any, sums: Any
+def running_sums_of_counts_abreast(
+    typingctx: Any, weights: Any, counts: Any, rows: Any, priors: Any, lefts: Any, left_weights: Any, sums: Any
 ) -> Any:
-    """See `running_sums_of_counts`; for at least eight cells."""
+    """Do as `running_sums_of_counts` for rows of the same counts, and return their totals; of at least eight cells.
+
+    All but the counts are tuples: one for each distribution.
+    """
+    abreast = len(weights)
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        weights, out = (data_of(context, builder, signature, arguments, i) for i in (0, 6))
-        number = row_of(context, builder, signature, arguments, 1, arguments[2])
-        size = size_of(context, builder, signature, arguments, 0)
-        priors, left_weights = spread(builder, arguments[3]), spread(builder, arguments[5])
-        lefts = spread(builder, builder.trunc(arguments[4], INTEGER))
+        matrix = context.make_array(signature.args[1])(context, builder, arguments[1])
+        size = builder.extract_value(matrix.shape, 1)
 
-        def term(cell: Any, kind: Any) -> Any:
-            cells = builder.add(IOTA, spread(builder, builder.trunc(cell, INTEGER)))
-            is_left = builder.icmp_signed("==", cells, lefts)
-            count = builder.add(emit_load(builder, number, cell, INTEGERS), builder.sext(is_left, INTEGERS))
-            share = builder.fadd(builder.sitofp(count, FLOATS), priors)
-            return builder.fmul(builder.select(is_left, left_weights, emit_load(builder, weights, cell, kind)), share)
+        def part(each: int) -> tuple[Any, Callable[[Any, Any], Any]]:
+            weight, row, prior, left, left_weight, out = (
+                builder.extract_value(arguments[index], each) for index in (0, 2, 3, 4, 5, 6)
+            )
+            weight, out = (
+                context.make_array(kind.dtype)(context, builder, value).data
+                for kind, value in ((signature.args[0], weight), (signature.args[6], out))
+            )
+            number = builder.gep(matrix.data, [builder.mul(row, size)])
+            priors, left_weights = spread(builder, prior), spread(builder, left_weight)
+            lefts = spread(builder, builder.trunc(left, INTEGER))
 
-        return emit_running_sums(builder, out, size, term)
+            def term(cell: Any, cells: Any) -> Any:
+                is_left = builder.icmp_signed("==", cells, lefts)
+                count = builder.add(emit_load(builder, number, cell, INTEGERS), builder.sext(is_left, INTEGERS))
+                share = builder.fadd(builder.sitofp(count, FLOATS), priors)
+                return builder.fmul(
+                    builder.select(is_left, left_weights, emit_load(builder, weight, cell, FLOATS)), share
+                )
 
-    types_of = (weight, counts, types.int64, types.float32, types.int64, types.float32, sums)
-    return types.float32(*types_of), codegen
+            return out, term
+
+        totals = emit_running_sums(builder, size, [part(each) for each in range(abreast)])
+        return context.make_tuple(builder, signature.return_type, totals)
+
+    whole, real = types.UniTuple(types.int64, abreast), types.UniTuple(types.float32, abreast)
+    return real(weights, counts, whole, real, whole, real, sums), codegen
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -160,10 +189,10 @@ def running_sums_of_products_by_rows(typingctx: Any, weight: Any, factors: Any, 
         right = row_of(context, builder, signature, arguments, 1, arguments[2])
         size = size_of(context, builder, signature, arguments, 0)
 
-        def term(cell: Any, kind: Any) -> Any:
-            return builder.fmul(emit_load(builder, left, cell, kind), emit_load(builder, right, cell, kind))
+        def term(cell: Any, cells: Any) -> Any:
+            return builder.fmul(emit_load(builder, left, cell, FLOATS), emit_load(builder, right, cell, FLOATS))
 
-        return emit_running_sums(builder, out, size, term)
+        return emit_running_sums(builder, size, [(out, term)])[0]
 
     return types.float32(weight, factors, types.int64, sums), codegen
 
@@ -176,37 +205,42 @@ def count_lanes_below(typingctx: Any, sums: Any, place: Any, target: Any) -> Any
         data = data_of(context, builder, signature, arguments, 0)
         totals = emit_load(builder, data, arguments[1], FLOATS)
         passed = builder.fcmp_ordered("<=", totals, spread(builder, arguments[2]))
-        not_last = ir.Constant(BITS, [True] * (LANES - 1) + [False])
-        mask = builder.bitcast(builder.and_(passed, not_last), ir.IntType(LANES))
-        return builder.ctpop(builder.zext(mask, WORD))
+        mask = builder.zext(builder.bitcast(passed, ir.IntType(LANES)), WORD)
+        return builder.ctpop(builder.and_(mask, word(2 ** (LANES - 1) - 1)))
 
     return types.int64(sums, types.int64, types.float32), codegen
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def count_probes_below(typingctx: Any, sums: Any, place: Any, stride: Any, rows: Any, target: Any) -> Any:
-    """Return how many of 16 running sums of a lane are at most `target`: a search without branches to mispredict.
-
-    They are the last of every `stride` of the `rows` sums that begin at `place`; those beyond are the last one,
-    which must exceed the target.
-    """
+def count_rows_below(typingctx: Any, sums: Any, rows: Any, lane: Any, target: Any) -> Any:
+    """Return how many of a lane's first `rows` running sums are at most `target`: a search without branches."""
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         data = data_of(context, builder, signature, arguments, 0)
-        place, stride, rows, target = arguments[1:]
-        last = builder.sub(rows, word(1))
-        probes = ir.Constant(ir.VectorType(ir.FloatType(), PROBES), ir.Undefined)
-        row = builder.sub(stride, word(1))
-        for probe in range(PROBES):
-            inside = builder.select(builder.icmp_signed("<", row, last), row, last)
-            cell = builder.add(place, builder.mul(inside, word(LANES)))
-            probes = builder.insert_element(probes, builder.load(builder.gep(data, [cell])), integer(probe))
-            row = builder.add(row, stride)
-        targets = spread(builder, target, PROBES)
-        mask = builder.bitcast(builder.fcmp_ordered("<=", probes, targets), ir.IntType(PROBES))
-        return builder.ctpop(builder.zext(mask, WORD))
+        rows, lane, target = arguments[1:]
+        targets, before = spread(builder, target), builder.block
+        body, done = builder.append_basic_block("search"), builder.append_basic_block("found")
+        nothing = ir.Constant(INTEGERS, [0] * LANES)
+        builder.cbranch(builder.icmp_signed(">", rows, word(0)), body, done)
 
-    return types.int64(sums, types.int64, types.int64, types.int64, types.float32), codegen
+        # All lanes are compared, since that is as fast as one.
+        builder.position_at_end(body)
+        row, passed = builder.phi(WORD), builder.phi(INTEGERS)
+        below = builder.fcmp_ordered("<=", emit_load(builder, data, builder.mul(row, word(LANES)), FLOATS), targets)
+        more = builder.add(passed, builder.zext(below, INTEGERS))
+        following = builder.add(row, word(1))
+        for phi, start, value in ((row, word(0), following), (passed, nothing, more)):
+            phi.add_incoming(start, before)
+            phi.add_incoming(value, body)
+        builder.cbranch(builder.icmp_signed("<", following, rows), body, done)
+
+        builder.position_at_end(done)
+        counts = builder.phi(INTEGERS)
+        counts.add_incoming(nothing, before)
+        counts.add_incoming(more, body)
+        return builder.zext(builder.extract_element(counts, lane), WORD)
+
+    return types.int64(sums, types.int64, types.int64, types.float32), codegen
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -225,11 +259,10 @@ def running_sums_of_list(
         body, rest = builder.append_basic_block("list"), builder.append_basic_block("list.end")
         builder.branch(body)
         builder.position_at_end(body)
-        cell, reached = builder.phi(WORD), builder.phi(FLOATS)
+        cell, cells, reached = builder.phi(WORD), builder.phi(INTEGERS), builder.phi(FLOATS)
         place = builder.add(begin, cell)
         names = emit_load(builder, listed, place, ir.VectorType(ir.IntType(16), LANES))
         factors = NOTHING
-        cells = builder.add(IOTA, spread(builder, builder.trunc(cell, INTEGER)))
         inside = builder.icmp_signed("<", cells, sizes)
         # What lies after the end may name no topic: its place is taken by topic 0.
         names = builder.select(inside, builder.zext(names, INTEGERS), ir.Constant(INTEGERS, [0] * LANES))
@@ -243,8 +276,8 @@ def running_sums_of_list(
             count = builder.sitofp(emit_load(builder, number, place, INTEGERS), FLOATS)
         total = builder.fadd(reached, builder.select(inside, builder.fmul(count, factors), ZEROS))
         emit_store(builder, total, sums, cell)
-        following = builder.add(cell, word(LANES))
-        for phi, start, value in ((cell, word(0), following), (reached, ZEROS, total)):
+        following, next_cells = builder.add(cell, word(LANES)), builder.add(cells, EIGHTS)
+        for phi, start, value in ((cell, word(0), following), (cells, IOTA, next_cells), (reached, ZEROS, total)):
             phi.add_incoming(start, before)
             phi.add_incoming(value, body)
         builder.cbranch(builder.icmp_signed("<", following, size), body, rest)
@@ -270,9 +303,9 @@ def running_sums_of_counts(
     write these first, and read them with their neighbours at once, would make the processor wait.
     """
     if weight.size >= LANES:
-        return running_sums_of_counts_by_rows(  # type: ignore[no-any-return]
-            weight, counts, row, np.float32(prior), left, np.float32(left_weight), sums
-        )
+        return running_sums_of_counts_abreast(  # type: ignore[no-any-return]
+            (weight,), counts, (row,), (np.float32(prior),), (left,), (np.float32(left_weight),), (sums,)
+        )[0]
     total = np.float32(0.0)
     for cell in range(LANES):
         value = np.float32(0.0)
@@ -280,6 +313,7 @@ def running_sums_of_counts(
             value = np.float32(left_weight) * (np.float32(counts[row, cell] - 1) + np.float32(prior))
         elif cell < weight.size:
             value = weight[cell] * (np.float32(counts[row, cell]) + np.float32(prior))
+        sums[2 * LANES + cell] = total
         total += value
         sums[cell] = value
         sums[LANES + cell] = total
@@ -296,6 +330,7 @@ def running_sums_of_products(
     total = np.float32(0.0)
     for cell in range(LANES):
         value = weight[cell] * factors[row, cell] if cell < weight.size else np.float32(0.0)
+        sums[2 * LANES + cell] = total
         total += value
         sums[cell] = value
         sums[LANES + cell] = total
@@ -355,18 +390,9 @@ def find_entry(sums: Float32Array, size: Integer, point: Real, roundings: Intege
     totals = LANES * rows
     share = core_share(roundings)
     lane = count_lanes_below(sums, totals, np.float32(point))
-    before = np.float64(sums[totals + max(lane - 1, 0)]) * (lane > 0)
-    rest = np.float32(point - before)
+    rest = np.float32(point - np.float64(sums[totals + LANES + lane]))
     inside = min(rest, sums[totals - LANES + lane] * share - TINY)
     # No branch here depends on the draw: half of a bisection's would be guessed wrong.
-    place, left = lane, rows
-    while left > FEW_ROWS:
-        stride = (left + PROBES - 1) // PROBES
-        passed = stride * count_probes_below(sums, place, stride, left, inside)
-        place += LANES * passed
-        left = min(stride, left - passed)
-    start = place
-    for row in range(left - 1):
-        place += LANES * (sums[start + LANES * row] <= inside)
+    place = lane + LANES * count_rows_below(sums, rows - 1, lane, inside)
     # Nearly always true, so that the processor does not wait for it.
     return place if np.float32(0.0) <= rest < sums[place] * share else np.int64(-1)

@@ -76,13 +76,13 @@ def running_sums_of_exponentials_by_rows(
         size = size_of(context, builder, signature, arguments, 0)
         scales = spread(builder, arguments[5])
 
-        def term(cell: Any, kind: Any) -> Any:
-            scaled = builder.fmul(scales, emit_load(builder, slope, cell, kind))
-            raised = emit_exp(builder, builder.fadd(emit_load(builder, exponent, cell, kind), scaled))
-            product = builder.fmul(emit_load(builder, weights, cell, kind), emit_load(builder, factor, cell, kind))
+        def term(cell: Any, cells: Any) -> Any:
+            scaled = builder.fmul(scales, emit_load(builder, slope, cell, FLOATS))
+            raised = emit_exp(builder, builder.fadd(emit_load(builder, exponent, cell, FLOATS), scaled))
+            product = builder.fmul(emit_load(builder, weights, cell, FLOATS), emit_load(builder, factor, cell, FLOATS))
             return builder.fmul(product, raised)
 
-        return emit_running_sums(builder, out, size, term)
+        return emit_running_sums(builder, size, [(out, term)])[0]
 
     rows_type = types.UniTuple(types.int64, 2)
     return types.float32(weight, factors, exponents, slopes, rows_type, types.float32, sums), codegen
@@ -109,6 +109,7 @@ def running_sums_of_exponentials(
         if cell < weight.size:
             exponent = exponents[cell] + np.float32(scale) * slopes[left, cell]
             value = weight[cell] * factors[row, cell] * np.float32(math.exp(exponent))
+        sums[2 * LANES + cell] = total
         total += value
         sums[cell] = value
         sums[LANES + cell] = total

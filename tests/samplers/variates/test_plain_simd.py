@@ -31,7 +31,7 @@ sums_of_products = caller(simd_categorical.running_sums_of_products, 4)
 sums_of_list = caller(simd_categorical.running_sums_of_list, 7)
 sums_of_exponentials = caller(simd_exponential_weights.running_sums_of_exponentials, 8)
 count_lanes_below = caller(simd_categorical.count_lanes_below, 3)
-count_probes_below = caller(simd_categorical.count_probes_below, 5)
+count_rows_below = caller(simd_categorical.count_rows_below, 4)
 compare_bytes = caller(simd_masks.compare_bytes, 2)
 eight_positive = caller(simd_masks.eight_positive, 3)
 eight_set = caller(simd_masks.eight_set, 3)
@@ -106,9 +106,9 @@ def test_counts_of_sums_below_a_target(target):
     goal = np.float32(target)
     for place in (0, 16, 392):
         assert count_lanes_below(sums, place, goal) == plain_simd.count_lanes_below(sums, place, goal)
-    for stride, rows in ((1, 4), (1, 16), (2, 25), (3, 48), (4, 50)):
-        arguments = sums, 3, stride, rows, goal
-        assert count_probes_below(*arguments) == plain_simd.count_probes_below(*arguments)
+    for rows, lane in ((0, 3), (1, 0), (2, 7), (25, 4), (49, 1)):
+        arguments = sums, rows, lane, goal
+        assert count_rows_below(*arguments) == plain_simd.count_rows_below(*arguments)
 
 
 @pytest.mark.parametrize("size", [4, 8, 52])
