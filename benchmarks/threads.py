@@ -35,7 +35,7 @@ from ppl_topics.samplers.counts import WORD_CHUNKS, make_chunks
 from ppl_topics.schedule.tree import steps
 
 THREADS = [2, 4, 8, 16, 32, 64]
-TILES = "sweep_diagonals"
+TILES = "sweep_with"
 KERNELS = [None, f"block_collapsed:blocks={THREADS[-1]}", "partially_collapsed"]
 WHOLE = "all of it"
 CACHE, ARRAY = 2**20, 2**28

@@ -11,17 +11,23 @@ from ppl_topics._util.compiled import inlined, tight
 from ppl_topics.samplers.assignments.tile import (
     Tile,
     draw_in_float64,
+    follow_arrival,
+    follow_departure,
     move_token,
-    refresh,
     turn_to_document,
     weigh_all,
-    without_token,
+    weigh_all_left,
 )
 from ppl_topics.samplers.assignments.tiling import Tiling
-from ppl_topics.samplers.assignments.word_lists import WordLists
 from ppl_topics.samplers.responses.response_term import ResponseTerm, accepts
-from ppl_topics.samplers.variates.simd import AHEAD, prefetch_row, unlikely
-from ppl_topics.samplers.variates.simd_categorical import Integer, draw_cell, running_sums_of_counts
+from ppl_topics.samplers.variates.simd import AHEAD, FAR_AHEAD, prefetch_cell, prefetch_row, unlikely
+from ppl_topics.samplers.variates.simd_categorical import (
+    Integer,
+    Real,
+    draw_cell,
+    running_sums_of_counts,
+    running_sums_of_counts_abreast,
+)
 
 __all__ = ["sweep_dense"]
 
@@ -29,36 +35,94 @@ __all__ = ["sweep_dense"]
 @tight
 def sweep_dense(
     tile: Tile,
+    beside: Tile,
+    shared: int,
     tiling: Tiling,
     z: UnsignedArray,
     n_wk: Int32Array,
     n_dk: Int32Array,
-    lists: WordLists,
     term: ResponseTerm,
 ) -> None:
-    """Draw the topics of the tokens of a tile; n_dk without rows means that documents are counted at each visit."""
-    supervised = term.eta.shape[1] > 0
-    ratio, weight, sums, beta = tile.scratch.ratio, tile.scratch.weight, tile.scratch.sums, tile.beta32
-    n_topics, stream = weight.size, tile.stream
-    order, words, last, end = tiling.order, tiling.words, tile.last, np.int64(-1)
-    for position in range(tile.first, last):
-        token = np.int64(order[position])
+    """Draw the topics of the tokens of a tile, and those of the `shared` tokens of another, which is not longer.
+
+    Each draw waits for the one before it in its tile, and a processor that has two tiles works at the other meanwhile.
+    Tiles of a diagonal share nothing, so the topics are those that one tile after the other would get. If n_dk has no
+    rows, documents are counted at each visit.
+    """
+    order, words, beta, end, end_beside = tiling.order, tiling.words, tile.beta32, np.int64(-1), np.int64(-1)
+    weight, left, sums = tile.scratch.weight, tile.scratch.weight_left, tile.scratch.sums
+    weight_beside, left_beside, sums_beside = beside.scratch.weight, beside.scratch.weight_left, beside.scratch.sums
+    token_beside = word_beside = old_beside = new_beside = np.int64(0)
+    for step in range(tile.last - tile.first):
+        token = np.int64(order[tile.first + step])
         if token >= end:
             end = visit(token, tile, tiling, z, n_dk)
-        prefetch_row(n_wk, np.int64(words[order[min(position + AHEAD, last - 1)]]))
+        look_ahead(tile.first + step, tile, tiling, z, n_wk)
         word, old = np.int64(words[token]), np.int64(z[token])
-        # Most tokens keep their topic. Then nothing is written: the counts without the token stay in registers.
-        ratio_left, weight_left = without_token(old, tile)
-        total = running_sums_of_counts(weight, n_wk, word, beta[word], old, weight_left, sums)
-        new = draw_cell(stream, sums, n_topics, total)
-        if unlikely(new < 0):
-            new = draw_in_float64(word, old, total, n_wk, tile)
-        if new != old and (not supervised or accepts(tile.stream, tile.cursor[0], old, new, term)):
-            z[token] = new
-            ratio[old], weight[old] = ratio_left, weight_left
-            move_token(word, old, new, n_wk, tile)
-            refresh(new, tile)
+        if step < shared:
+            token_beside = np.int64(order[beside.first + step])
+            if token_beside >= end_beside:
+                end_beside = visit(token_beside, beside, tiling, z, n_dk)
+            look_ahead(beside.first + step, beside, tiling, z, n_wk)
+            word_beside, old_beside = np.int64(words[token_beside]), np.int64(z[token_beside])
+            total, total_beside = running_sums_of_counts_abreast(
+                (weight, weight_beside),
+                n_wk,
+                (word, word_beside),
+                (beta[word], beta[word_beside]),
+                (old, old_beside),
+                (left[old], left_beside[old_beside]),
+                (sums, sums_beside),
+            )
+            new_beside = draw(word_beside, old_beside, total_beside, n_wk, beside)
+        else:
+            total = running_sums_of_counts(weight, n_wk, word, beta[word], old, left[old], sums)
+        # Both are drawn before either is moved: whether a token moves is often guessed wrong.
+        new = draw(word, old, total, n_wk, tile)
+        if step < shared:
+            move(token_beside, word_beside, old_beside, new_beside, z, n_wk, beside, term)
+        move(token, word, old, new, z, n_wk, tile, term)
     write_counts(tile, n_dk)
+    if shared > 0:
+        write_counts(beside, n_dk)
+
+
+@inlined
+def look_ahead(position: Integer, tile: Tile, tiling: Tiling, z: UnsignedArray, n_wk: Int32Array) -> None:
+    """Prefetch what the tokens that come later need."""
+    order, last = tiling.order, tile.last - 1
+    far = np.int64(order[min(position + FAR_AHEAD, last)])
+    prefetch_cell(tiling.words, far)
+    prefetch_cell(z, far)
+    prefetch_row(n_wk, np.int64(tiling.words[order[min(position + AHEAD, last)]]))
+
+
+@inlined
+def draw(word: Integer, old: Integer, total: Real, n_wk: Int32Array, tile: Tile) -> Any:
+    """Draw a topic by the running sums of the tile."""
+    new = draw_cell(tile.stream, tile.scratch.sums, tile.n_k.size, total)
+    if unlikely(new < 0):
+        new = draw_in_float64(word, old, total, n_wk, tile)
+    return new
+
+
+@inlined
+def move(
+    token: Integer,
+    word: Integer,
+    old: Integer,
+    new: Integer,
+    z: UnsignedArray,
+    n_wk: Int32Array,
+    tile: Tile,
+    term: ResponseTerm,
+) -> None:
+    """Move a token to another topic, if the response accepts that; most keep theirs, and nothing is written."""
+    if new != old and (term.eta.shape[1] == 0 or accepts(tile.stream, tile.cursor[0], old, new, term)):
+        z[token] = new
+        move_token(word, old, new, n_wk, tile)
+        follow_departure(old, tile)
+        follow_arrival(new, tile)
 
 
 @tight
@@ -77,6 +141,7 @@ def visit(token: Integer, tile: Tile, tiling: Tiling, z: UnsignedArray, n_dk: In
         for other in range(begin, end):
             own[z[other]] += 1
     weigh_all(tile)
+    weigh_all_left(tile)
     return int(end)
 
 

@@ -62,7 +62,6 @@ def sweep_sparse(
     tiling: Tiling,
     z: UnsignedArray,
     n_wk: Int32Array,
-    n_dk: Int32Array,
     lists: WordLists,
     term: ResponseTerm,
 ) -> None:

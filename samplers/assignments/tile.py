@@ -40,14 +40,16 @@ __all__ = [
     "draw_in_log_space",
     "draw_topic",
     "exact_weight",
+    "follow_arrival",
+    "follow_departure",
     "move_token",
     "new_scratch",
     "ratio_of",
-    "refresh",
     "set_alpha",
     "turn_to_document",
     "weigh",
     "weigh_all",
+    "weigh_all_left",
     "without_token",
 ]
 
@@ -61,6 +63,8 @@ class Scratch(NamedTuple):
         m_k / (n_bk + beta_b).
     weight : ndarray of float32 of shape (K,)
         (n_dk + alpha_k) times the ratio.
+    ratio_left, weight_left : ndarray of float32 of shape (K,)
+        The same if a token has left the topic; kept up to date by `sweep_dense` only.
     as_row : ndarray of float32 of shape (1, K)
         The same memory as `weight`.
     ones : ndarray of float32 of shape (1, K)
@@ -72,6 +76,8 @@ class Scratch(NamedTuple):
 
     ratio: Float32Array
     weight: Float32Array
+    ratio_left: Float32Array
+    weight_left: Float32Array
     as_row: Float32Array
     ones: Float32Array
     sums: Float32Array
@@ -86,6 +92,8 @@ def new_scratch(n_topics: int) -> Scratch:
     return Scratch(
         np.zeros(padded, np.float32)[:n_topics],
         weight,
+        np.zeros(padded, np.float32)[:n_topics],
+        np.zeros(padded, np.float32)[:n_topics],
         weight.reshape(1, n_topics),
         np.ones((1, n_topics), np.float32),
         new_sums(n_topics),
@@ -147,11 +155,20 @@ def ratio_of(topic: Integer, count: Integer, tile: Tile) -> Any:
 
 
 @inlined
-def refresh(topic: Integer, tile: Tile) -> None:
-    """Set the ratio and the weight of a topic from its counts."""
-    ratio = ratio_of(topic, tile.n_k[topic], tile)
-    tile.scratch.ratio[topic] = ratio
-    tile.scratch.weight[topic] = (np.float32(tile.scratch.n_dk[topic]) + tile.alpha32[topic]) * ratio
+def follow_arrival(topic: Integer, tile: Tile) -> None:
+    """Bring the ratios and weights of a topic up to date, which has a token more."""
+    scratch = tile.scratch
+    scratch.ratio_left[topic], scratch.weight_left[topic] = scratch.ratio[topic], scratch.weight[topic]
+    scratch.ratio[topic] = ratio_of(topic, tile.n_k[topic], tile)
+    weigh(topic, tile)
+
+
+@inlined
+def follow_departure(topic: Integer, tile: Tile) -> None:
+    """Do the same of a topic that has a token less."""
+    scratch = tile.scratch
+    scratch.ratio[topic], scratch.weight[topic] = scratch.ratio_left[topic], scratch.weight_left[topic]
+    scratch.ratio_left[topic], scratch.weight_left[topic] = without_token(topic, tile)
 
 
 @inlined
@@ -174,6 +191,14 @@ def without_token(old: Integer, tile: Tile) -> Any:
     """Return ratio and weight of a topic that one token has left."""
     ratio = ratio_of(old, tile.n_k[old] - 1, tile)
     return ratio, (np.float32(tile.scratch.n_dk[old] - 1) + tile.alpha32[old]) * ratio
+
+
+@inlined
+def weigh_all_left(tile: Tile) -> None:
+    """Set the weights of all topics without one token each."""
+    n_dk, ratio, weight, alpha = tile.scratch.n_dk, tile.scratch.ratio_left, tile.scratch.weight_left, tile.alpha32
+    for topic in range(n_dk.size):
+        weight[topic] = (np.float32(n_dk[topic] - 1) + alpha[topic]) * ratio[topic]
 
 
 @inlined

@@ -8,7 +8,7 @@ import numba
 import numpy as np
 
 from ppl_topics._util.arrays import Float32Array, FloatArray, Int32Array, IntArray, UInt16Array, UnsignedArray
-from ppl_topics._util.compiled import compiled, parallel, signed, specialised
+from ppl_topics._util.compiled import compiled, inlined, parallel, signed
 from ppl_topics.core.keys import Key
 from ppl_topics.core.state import ChainState
 from ppl_topics.core.tokens import Tokens
@@ -19,6 +19,7 @@ from ppl_topics.samplers.assignments.tile import Tile, new_scratch, ratio_of, se
 from ppl_topics.samplers.assignments.tiling import Tiling, block_at
 from ppl_topics.samplers.assignments.word_lists import WordLists, fill_lists, new_lists, pack_lists, unpack_lists
 from ppl_topics.samplers.responses.response_term import ResponseTerm
+from ppl_topics.samplers.variates.simd import LANES
 from ppl_topics.samplers.variates.streams import new_stream, start
 
 __all__ = ["TileCounts", "TileGiven", "TileSweeper", "most_listed"]
@@ -36,6 +37,11 @@ DENSE_BYTES_PER_TOKEN = 2
 def most_listed(n_topics: int) -> int:
     """Return the greatest length at which a list of a word's topics is faster than all topics; 0 if none is."""
     return n_topics // LISTED_SHARE if n_topics > MOST_DENSE_TOPICS else 0
+
+
+def tiles_abreast(n_groups: int, n_topics: int) -> int:
+    """Return how many tiles a thread sweeps at the same time: two, where each thread has as many of a diagonal."""
+    return 2 if n_topics >= LANES and n_groups >= 2 * numba.get_num_threads() else 1
 
 
 class TileGiven(NamedTuple):
@@ -80,12 +86,10 @@ class TileCounts(NamedTuple):
     n_dk: Int32Array
 
 
-sweep_tile: Any = None
-"""Draws the topics of the tokens of a tile."""
-
-
-def sweep_diagonals(
+@parallel
+def sweep_with_lists(
     tiling: Tiling,
+    groups: IntArray,
     z: UnsignedArray,
     counts: TileCounts,
     lists: WordLists,
@@ -95,15 +99,47 @@ def sweep_diagonals(
     first: int,
     last: int,
 ) -> None:
-    """Sweep over the tiles of diagonals `first` to `last` - 1; a template."""
+    """Sweep over the tiles of some document groups on diagonals `first` to `last` - 1, drawing from lists of topics."""
     n_blocks = len(counts.n_bk)
     for diagonal in range(first, last):
-        for each in numba.prange(n_blocks):
-            group = signed(each)
-            if tiling.group_ptr[group] == tiling.group_ptr[group + 1]:
-                continue
+        for each in numba.prange(groups.size):
+            group = groups[signed(each)]
             tile = tile_of(group, block_at(group, diagonal, n_blocks), tiling, counts.n_bk, given, key)
-            sweep_tile(tile, tiling, z, counts.n_wk, counts.n_dk, lists, term)
+            sweep_sparse(tile, tiling, z, counts.n_wk, lists, term)
+
+
+@parallel
+def sweep_without_lists(
+    tiling: Tiling,
+    groups: IntArray,
+    abreast: int,
+    z: UnsignedArray,
+    counts: TileCounts,
+    given: TileGiven,
+    term: ResponseTerm,
+    key: Key,
+    first: int,
+    last: int,
+) -> None:
+    """Do the same drawing from all topics, on each thread one tile at a time or two."""
+    n_blocks = len(counts.n_bk)
+    for diagonal in range(first, last):
+        for each in numba.prange((groups.size + abreast - 1) // abreast):
+            place = abreast * signed(each)
+            group, beside = groups[place], groups[min(place + abreast, groups.size) - 1]
+            if size_of(group, diagonal, tiling) < size_of(beside, diagonal, tiling):
+                group, beside = beside, group
+            shared = size_of(beside, diagonal, tiling) if group != beside else 0
+            longer = tile_of(group, block_at(group, diagonal, n_blocks), tiling, counts.n_bk, given, key)
+            other = tile_of(beside, block_at(beside, diagonal, n_blocks), tiling, counts.n_bk, given, key)
+            sweep_dense(longer, other, shared, tiling, z, counts.n_wk, counts.n_dk, term)
+
+
+@inlined
+def size_of(group: int, diagonal: int, tiling: Tiling) -> Any:
+    """Return how many tokens the tile of a document group on a diagonal has."""
+    block = block_at(group, diagonal, len(tiling.tile_ptr))
+    return tiling.tile_ptr[block, group + 1] - tiling.tile_ptr[block, group]
 
 
 @compiled
@@ -134,12 +170,8 @@ def tile_of(group: int, block: int, tiling: Tiling, n_bk: IntArray, given: TileG
     set_alpha(0, tile)
     for topic in range(n_topics):
         tile.scratch.ratio[topic] = ratio_of(topic, tile.n_k[topic], tile)
+        tile.scratch.ratio_left[topic] = ratio_of(topic, tile.n_k[topic] - 1, tile)
     return tile
-
-
-# Apart, since each takes as long to compile as all else in a sweep, and a run needs one.
-sweep_with_lists = specialised(sweep_diagonals, "sparse", cached=True, in_parallel=True, sweep_tile=sweep_sparse)
-sweep_without_lists = specialised(sweep_diagonals, "dense", cached=True, in_parallel=True, sweep_tile=sweep_dense)
 
 
 @parallel
@@ -174,6 +206,7 @@ class TileSweeper:
         dense = not self.sparse and 4 * n_docs * n_topics <= DENSE_BYTES_PER_TOKEN * n_tokens
         self.n_dk = np.zeros((n_docs if dense else 0, n_topics), np.int32)
         self.n_bk = np.zeros((len(tiling.tile_ptr), n_topics), np.int64)
+        self.groups = np.flatnonzero(np.diff(tiling.group_ptr))
 
     def count(self, z: UnsignedArray) -> IntArray:
         """Count the topics of the tokens of each word block, and return these counts."""
@@ -207,8 +240,11 @@ class TileSweeper:
         """Draw the tokens of the tiles of some diagonals."""
         counts = TileCounts(state.n_wk, self.n_bk, self.n_dk)
         given, term, key = self.given
-        sweep = sweep_with_lists if self.sparse else sweep_without_lists
-        sweep(self.tiling, state.z, counts, self.lists, given, term, key, first, last)
+        if self.sparse:
+            sweep_with_lists(self.tiling, self.groups, state.z, counts, self.lists, given, term, key, first, last)
+            return
+        abreast = tiles_abreast(len(self.groups), state.n_wk.shape[1])
+        sweep_without_lists(self.tiling, self.groups, abreast, state.z, counts, given, term, key, first, last)
 
     def end(self, state: ChainState) -> None:
         """Bring the sums of the counts up to date."""

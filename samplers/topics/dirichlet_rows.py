@@ -39,7 +39,6 @@ MOST_TOKENS = np.iinfo(np.int32).max
 """Of a word, in a topic."""
 
 
-@compiled
 def draw_phi(n_wk: Int32Array, n_k: IntArray, beta: FloatArray, key: Key, phi: Float32Array) -> bool:
     """Draw phi_k from Dirichlet(n_k + beta), in parallel over words, then topics; return whether all is finite.
 
@@ -55,11 +54,10 @@ def draw_phi(n_wk: Int32Array, n_k: IntArray, beta: FloatArray, key: Key, phi: F
     The counts `n_wk` have shape (V, K), beta is at least 1e-300, and phi, of shape (V, K), is overwritten. The unit of
     the streams is the word w, or V + k for a topic that is drawn in log space.
     """
-    beta_sum = 0.0
-    for word in range(beta.size):
-        beta_sum += beta[word]
     shapes = GammaShapes(n_wk, beta, np.empty((0, 0), np.uint8))
-    return draw_rows(shapes, n_k, np.full(n_k.size, beta_sum), key, phi)
+    # Added from left to right: NumPy's sum, which is pairwise, has other last digits.
+    beta_sum = np.cumsum(np.append(0.0, beta))[-1]
+    return bool(draw_rows(shapes, n_k, np.full(n_k.size, beta_sum), key, phi))
 
 
 def draw_phi_of(words: IntArray, n_wk: Int32Array, n_k: IntArray, beta: FloatArray, key: Key) -> Float32Array:

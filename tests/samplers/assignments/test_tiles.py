@@ -11,6 +11,7 @@ import ppl_topics as pt
 from ppl_topics.core.registry import unregister_kernel
 from ppl_topics.engine.bind import bind_tokens, index_tokens
 from ppl_topics.engine.executor import Executor
+from ppl_topics.samplers.assignments import tile_sweeper
 from ppl_topics.samplers.assignments.block_masses import count_blocks, draw_masses, sum_by_block
 from ppl_topics.samplers.assignments.tile_sweeper import TileSweeper
 from ppl_topics.samplers.assignments.tiling import default_blocks, make_tiling
@@ -158,6 +159,23 @@ def test_bits_do_not_depend_on_threads(kernel, options):
     model = bound(pt.step("z", kernel, **options), 20)
     one, all_of_them = run(model, threads=1), run(model)
     assert np.array_equal(one.z, all_of_them.z)
+
+
+@pytest.mark.parametrize("model", ["lda", "slda_gaussian"])
+def test_two_tiles_at_a_time_have_the_topics_of_one_after_the_other(model, monkeypatch):
+    """Five groups of documents: the last tile of a diagonal is alone."""
+    documents = [[f"w{word}" for word in document] for document in random_documents()]
+    labels = None if model == "lda" else np.random.default_rng(2).normal(size=len(documents))
+    corpus, ends = pt.Corpus.from_tokens(documents, labels=labels), []
+    steps = [pt.step("z", "block_collapsed", blocks=5), pt.step("phi", "dirichlet_rows")]
+    steps += [] if model == "lda" else [pt.step("eta", "joint_normal"), pt.step("sigma2", "inverse_gamma")]
+    for abreast, seed in ((2, 1), (1, 1), (2, 2)):
+        monkeypatch.setattr(tile_sweeper, "tiles_abreast", lambda *_, abreast=abreast: abreast)
+        how = {"warmup": 2, "draws": 3, "chains": 1, "seed": seed, "progress": False}
+        fit = pt.sample(model, corpus, topics=12, schedule=pt.cycle(*steps), **how)
+        ends.append(fit.groups["constant_data"]["z_last"].values)
+    assert np.array_equal(ends[0], ends[1])
+    assert not np.array_equal(ends[1], ends[2])
 
 
 @pytest.mark.parametrize("kernel", ["block_collapsed", "sparse_collapsed", "semi_collapsed"])
