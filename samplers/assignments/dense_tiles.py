@@ -94,7 +94,9 @@ def look_ahead(position: Integer, tile: Tile, tiling: Tiling, z: UnsignedArray, 
     far = np.int64(order[min(position + FAR_AHEAD, last)])
     prefetch_cell(tiling.words, far)
     prefetch_cell(z, far)
-    prefetch_row(n_wk, np.int64(tiling.words[order[min(position + AHEAD, last)]]))
+    ahead = np.int64(tiling.words[order[min(position + AHEAD, last)]])
+    prefetch_row(n_wk, ahead)
+    prefetch_cell(tile.beta32, ahead)
 
 
 @inlined
@@ -135,6 +137,7 @@ def visit(token: Integer, tile: Tile, tiling: Tiling, z: UnsignedArray, n_dk: In
     if n_dk.shape[0] > 0:
         for topic in range(own.size):
             own[topic] = n_dk[doc, topic]
+        prefetch_row(n_dk, min(doc + 1, n_dk.shape[0] - 1))
     else:
         for topic in range(own.size):
             own[topic] = 0
