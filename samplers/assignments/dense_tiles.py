@@ -54,13 +54,13 @@ def sweep_dense(
     weight_beside, left_beside, sums_beside = beside.scratch.weight, beside.scratch.weight_left, beside.scratch.sums
     token_beside = word_beside = old_beside = new_beside = np.int64(0)
     for step in range(tile.last - tile.first):
-        token = np.int64(order[tile.first + step])
+        token = np.int64(order[np.uint64(tile.first + step)])
         if token >= end:
             end = visit(token, tile, tiling, z, n_dk)
         look_ahead(tile.first + step, tile, tiling, z, n_wk)
         word, old = np.int64(words[token]), np.int64(z[token])
         if step < shared:
-            token_beside = np.int64(order[beside.first + step])
+            token_beside = np.int64(order[np.uint64(beside.first + step)])
             if token_beside >= end_beside:
                 end_beside = visit(token_beside, beside, tiling, z, n_dk)
             look_ahead(beside.first + step, beside, tiling, z, n_wk)
@@ -91,10 +91,10 @@ def sweep_dense(
 def look_ahead(position: Integer, tile: Tile, tiling: Tiling, z: UnsignedArray, n_wk: Int32Array) -> None:
     """Prefetch what the tokens that come later need."""
     order, last = tiling.order, tile.last - 1
-    far = np.int64(order[min(position + FAR_AHEAD, last)])
+    far = np.int64(order[np.uint64(min(position + FAR_AHEAD, last))])
     prefetch_cell(tiling.words, far)
     prefetch_cell(z, far)
-    ahead = np.int64(tiling.words[order[min(position + AHEAD, last)]])
+    ahead = np.int64(tiling.words[order[np.uint64(min(position + AHEAD, last))]])
     prefetch_row(n_wk, ahead)
     prefetch_cell(tile.beta32, ahead)
 
@@ -105,7 +105,8 @@ def draw(word: Integer, old: Integer, total: Real, n_wk: Int32Array, tile: Tile)
     new = draw_cell(tile.stream, tile.scratch.sums, tile.n_k.size, total)
     if unlikely(new < 0):
         new = draw_in_float64(word, old, total, n_wk, tile)
-    return new
+    # As the compiler now sees, it is not negative: no index has to be looked at for counting from the end.
+    return np.int64(np.uint32(new))
 
 
 @inlined
