@@ -66,7 +66,7 @@ def time_parallel_functions() -> None:
     """Put a clock around each parallel function that Python calls, all of them compiled by now."""
     for name, module in list(sys.modules.items()):
         for attribute, value in list(vars(module).items()) if name.startswith("ppl_topics") else ():
-            if isinstance(value, Dispatcher) and (value.targetoptions.get("parallel") or attribute in ALL_BUT_PARALLEL):
+            if isinstance(value, Dispatcher) and ("parallel" in value.targetoptions or attribute in ALL_BUT_PARALLEL):
                 setattr(module, attribute, Timed(value))
 
 

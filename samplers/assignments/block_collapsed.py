@@ -72,8 +72,8 @@ def block_collapsed(
 
     def begin(state: ChainState, sweeper: TileSweeper, key: Key) -> None:
         beta_sum = sum_by_block(tiling.word_block, state.beta, n_blocks)
-        n_bk = sweeper.count(state.z) if tokens.elsewhere is None else sweeper.sum(state.n_wk)
-        sweeper.begin(state, draw_masses(n_bk, beta_sum, key), beta_sum, make_term(state), key)
+        masses = draw_masses(sweeper.count(state), beta_sum, key)
+        sweeper.begin(state, masses, beta_sum, make_term(state), key)
 
     def visit(state: ChainState, sweeper: TileSweeper, first: int, last: int) -> None:
         sweeper.visit(state, first, last)

@@ -119,7 +119,7 @@ def semi_collapsed(binding: Binding, *, rare: Occurrences = 9, blocks: NumberOfB
         term, beta = make_term(state), state.beta
         beta_sum = sum_by_block(tiling.word_block, beta, whole.n_blocks)
         np.take(state.n_wk, whole.frequent, axis=0, out=counts[:n_frequent])
-        counts[n_frequent:] = sweeper.count(state.z) if elsewhere is None else sweeper.sum(state.n_wk)
+        counts[n_frequent:] = sweeper.count(state)
         betas = np.concatenate([beta[whole.frequent], beta_sum])
         draw_phi(counts, state.n_k, betas, key._replace(kernel=key.kernel + Reserved.PHI_WITHIN_KERNEL), phi)
         by_document = key if elsewhere is None else key._replace(first=elsewhere.docs_before)

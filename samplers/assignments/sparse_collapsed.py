@@ -47,7 +47,7 @@ def sparse_collapsed(binding: Binding, *, words: WordSelection = ALL_WORDS) -> K
 
     def step(state: ChainState, sweeper: TileSweeper, key: Key) -> dict[str, float] | None:
         term = make_term(state)
-        sweeper.count(state.z)
+        sweeper.count(state)
         sweeper.sweep(state, mass, np.array([state.beta.sum()]), term, key)
         return acceptance(term, len(tiling.order))
 

@@ -34,6 +34,10 @@ DENSE_BYTES_PER_TOKEN = 2
 """Counts by document are kept as a matrix if it takes no more memory than this."""
 
 
+FEW_CELLS = 2
+"""With this many times as many tokens as counts by word, it is faster to add the counts up on one thread."""
+
+
 def most_listed(n_topics: int) -> int:
     """Return the greatest length at which a list of a word's topics is faster than all topics; 0 if none is."""
     return n_topics // LISTED_SHARE if n_topics > MOST_DENSE_TOPICS else 0
@@ -208,15 +212,16 @@ class TileSweeper:
         self.n_bk = np.zeros((len(tiling.tile_ptr), n_topics), np.int64)
         self.groups = np.flatnonzero(np.diff(tiling.group_ptr))
 
-    def count(self, z: UnsignedArray) -> IntArray:
-        """Count the topics of the tokens of each word block, and return these counts."""
-        tokens = self.tokens
-        count_blocks(tokens.chunk_ptr, tokens.doc_ptr, tokens.words, z, self.tiling.word_block, self.n_bk)
-        return self.n_bk
+    def count(self, state: ChainState) -> IntArray:
+        """Count the topics of the tokens of each word block, and return these counts.
 
-    def sum(self, n_wk: Int32Array) -> IntArray:
-        """Do the same from counts by word, where not all tokens are here."""
-        sum_rows(n_wk, self.tiling.word_block, self.n_bk)
+        Counts by word are added up where these are few, and where some tokens are elsewhere.
+        """
+        tokens, word_block = self.tokens, self.tiling.word_block
+        if tokens.elsewhere is not None or FEW_CELLS * state.n_wk.size < len(tokens.words):
+            sum_rows(state.n_wk, word_block, self.n_bk)
+        else:
+            count_blocks(tokens.chunk_ptr, tokens.doc_ptr, tokens.words, state.z, word_block, self.n_bk)
         return self.n_bk
 
     def sweep(self, state: ChainState, mass: FloatArray, beta_sum: FloatArray, term: ResponseTerm, key: Key) -> None:

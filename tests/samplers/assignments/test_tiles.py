@@ -12,7 +12,7 @@ from ppl_topics.core.registry import unregister_kernel
 from ppl_topics.engine.bind import bind_tokens, index_tokens
 from ppl_topics.engine.executor import Executor
 from ppl_topics.samplers.assignments import tile_sweeper
-from ppl_topics.samplers.assignments.block_masses import count_blocks, draw_masses, sum_by_block
+from ppl_topics.samplers.assignments.block_masses import count_blocks, draw_masses, sum_by_block, sum_rows
 from ppl_topics.samplers.assignments.tile_sweeper import TileSweeper
 from ppl_topics.samplers.assignments.tiling import default_blocks, make_tiling
 from ppl_topics.samplers.responses.response_term import NO_RESPONSE
@@ -73,7 +73,7 @@ def tiles_with(name, most_listed, n_blocks=2):
 
         def step(state, sweeper, key):
             beta_sum = sum_by_block(tiling.word_block, state.beta, n_blocks)
-            mass = draw_masses(sweeper.count(state.z), beta_sum, key)
+            mass = draw_masses(sweeper.count(state), beta_sum, key)
             sweeper.sweep(state, mass, beta_sum, NO_RESPONSE, key)
 
         return pt.KernelFunctions(step, init)
@@ -119,6 +119,11 @@ def test_words_without_a_block_are_left_out_of_the_counts():
     expected = np.zeros((3, 5), int)
     inside = rare[tokens.words]
     np.add.at(expected, (tiling.word_block[tokens.words[inside]], z[inside]), 1)
+    assert (n_bk == expected).all()
+    n_wk = np.zeros((40, 5), np.int32)
+    np.add.at(n_wk, (tokens.words, z), 1)
+    n_bk[:] = -1
+    sum_rows(n_wk, tiling.word_block, n_bk)
     assert (n_bk == expected).all()
     assert (tiling.word_block[~rare] == -1).all()
 
