@@ -129,6 +129,7 @@ def main() -> None:
     plain = {"warmup_schedule": {"temperature": 1}}
     ways: dict[str, dict[str, Any]] = {"plain": plain, CLUSTERS: {}, **annealed}
     figures: dict[str, list[tuple[float, ...]]] = {way: [] for way in ways}
+    measures = EFFECTIVE if options.draws else MEASURES
     for seed in options.seeds:
         for way, how in ways.items():
             began = time.perf_counter()
@@ -151,10 +152,10 @@ def main() -> None:
             seconds = time.perf_counter() - began
             figures[way].append((effective_draws(fit),) if options.draws else (*ends_of(fit, corpus), seconds))
             print(f"seed {seed}, {way}: {figures[way][-1]}", flush=True)
-    measures = EFFECTIVE if options.draws else MEASURES
-    for way, found in figures.items():
-        for measure, values in zip(measures, zip(*found, strict=True), strict=True):
-            results.add(way, measure, values)
+        # After each seed, so that a run that is stopped keeps what it has found.
+        for way, found in figures.items():
+            for measure, values in zip(measures, zip(*found, strict=True), strict=True):
+                results.add(way, measure, values)
 
 
 if __name__ == "__main__":
