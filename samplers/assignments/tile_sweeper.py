@@ -125,7 +125,10 @@ def sweep_without_lists(
     first: int,
     last: int,
 ) -> None:
-    """Do the same drawing from all topics, on each thread one tile at a time or two."""
+    """Do the same drawing from all topics, on each thread one tile at a time or two.
+
+    This is a function of its own since either takes as long to compile as all else in a sweep, and a run needs one.
+    """
     n_blocks = len(counts.n_bk)
     for diagonal in range(first, last):
         for each in numba.prange((groups.size + abreast - 1) // abreast):
