@@ -10,21 +10,20 @@ from ppl_topics._util.arrays import Int32Array, UnsignedArray
 from ppl_topics._util.compiled import inlined, tight
 from ppl_topics.samplers.assignments.tile import (
     Tile,
-    draw_in_float64,
+    draw_by_sums,
     follow_arrival,
     follow_departure,
     move_token,
     turn_to_document,
     weigh_all,
     weigh_all_left,
+    word_ahead,
 )
 from ppl_topics.samplers.assignments.tiling import Tiling
 from ppl_topics.samplers.responses.response_term import ResponseTerm, accepts
-from ppl_topics.samplers.variates.simd import AHEAD, FAR_AHEAD, prefetch_cell, prefetch_row, unlikely
+from ppl_topics.samplers.variates.simd import prefetch_cell, prefetch_row
 from ppl_topics.samplers.variates.simd_categorical import (
     Integer,
-    Real,
-    draw_cell,
     running_sums_of_counts,
     running_sums_of_counts_abreast,
 )
@@ -74,11 +73,11 @@ def sweep_dense(
                 (left[old], left_beside[old_beside]),
                 (sums, sums_beside),
             )
-            new_beside = draw(word_beside, old_beside, total_beside, n_wk, beside)
+            new_beside = draw_by_sums(word_beside, old_beside, total_beside, n_wk, beside)
         else:
             total = running_sums_of_counts(weight, n_wk, word, beta[word], old, left[old], sums)
         # Both are drawn before either is moved: whether a token moves is often guessed wrong.
-        new = draw(word, old, total, n_wk, tile)
+        new = draw_by_sums(word, old, total, n_wk, tile)
         if step < shared:
             move(token_beside, word_beside, old_beside, new_beside, z, n_wk, beside, term)
         move(token, word, old, new, z, n_wk, tile, term)
@@ -90,23 +89,9 @@ def sweep_dense(
 @inlined
 def look_ahead(position: Integer, tile: Tile, tiling: Tiling, z: UnsignedArray, n_wk: Int32Array) -> None:
     """Prefetch what the tokens that come later need."""
-    order, last = tiling.order, tile.last - 1
-    far = np.int64(order[np.uint64(min(position + FAR_AHEAD, last))])
-    prefetch_cell(tiling.words, far)
-    prefetch_cell(z, far)
-    ahead = np.int64(tiling.words[order[np.uint64(min(position + AHEAD, last))]])
+    ahead = word_ahead(position, tile, tiling, z)
     prefetch_row(n_wk, ahead)
     prefetch_cell(tile.beta32, ahead)
-
-
-@inlined
-def draw(word: Integer, old: Integer, total: Real, n_wk: Int32Array, tile: Tile) -> Any:
-    """Draw a topic by the running sums of the tile."""
-    new = draw_cell(tile.stream, tile.scratch.sums, tile.n_k.size, total)
-    if unlikely(new < 0):
-        new = draw_in_float64(word, old, total, n_wk, tile)
-    # As the compiler now sees, it is not negative: no index has to be looked at for counting from the end.
-    return np.int64(np.uint32(new))
 
 
 @inlined

@@ -31,12 +31,13 @@ from ppl_topics.samplers.assignments.tile import (
     weigh,
     weigh_all,
     without_token,
+    word_ahead,
 )
 from ppl_topics.samplers.assignments.tiling import Tiling
 from ppl_topics.samplers.assignments.word_lists import DENSE, WordLists, add_topic, remove_topic
 from ppl_topics.samplers.responses.response_term import ResponseTerm, accepts
 from ppl_topics.samplers.variates.remainder import draw_from_remainders, subtract_cores
-from ppl_topics.samplers.variates.simd import AHEAD, FAR_AHEAD, prefetch_cell, prefetch_row, unlikely
+from ppl_topics.samplers.variates.simd import prefetch_cell, prefetch_row, unlikely
 from ppl_topics.samplers.variates.simd_categorical import (
     Integer,
     find_cell,
@@ -75,10 +76,7 @@ def sweep_sparse(
         token = np.int64(order[position])
         if token >= end:
             end = visit_briefly(token, tile, tiling, z)
-        far = np.int64(order[min(position + FAR_AHEAD, last - 1)])
-        prefetch_cell(words, far)
-        prefetch_cell(z, far)
-        ahead = np.int64(words[order[min(position + AHEAD, last - 1)]])
+        ahead = word_ahead(position, tile, tiling, z)
         if lists.sizes[ahead] == DENSE:
             prefetch_row(n_wk, ahead)
         else:

@@ -17,12 +17,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ppl_topics._util.arrays import Float32Array, FloatArray, Int32Array, IntArray
+from ppl_topics._util.arrays import Float32Array, FloatArray, Int32Array, IntArray, UnsignedArray
 from ppl_topics._util.compiled import compiled, inlined
 from ppl_topics.samplers.assignments.tiling import Tiling
 from ppl_topics.samplers.variates.categorical import categorical_in_log_space
 from ppl_topics.samplers.variates.remainder import draw_rest
-from ppl_topics.samplers.variates.simd import CACHE_LINE, unlikely
+from ppl_topics.samplers.variates.simd import AHEAD, CACHE_LINE, FAR_AHEAD, prefetch_cell, unlikely
 from ppl_topics.samplers.variates.simd_categorical import (
     Integer,
     Real,
@@ -36,7 +36,7 @@ from ppl_topics.samplers.variates.streams import Stream
 __all__ = [
     "Scratch",
     "Tile",
-    "draw_in_float64",
+    "draw_by_sums",
     "draw_in_log_space",
     "draw_topic",
     "exact_weight",
@@ -51,6 +51,7 @@ __all__ = [
     "weigh_all",
     "weigh_all_left",
     "without_token",
+    "word_ahead",
 ]
 
 
@@ -206,10 +207,17 @@ def draw_topic(word: Integer, old: Integer, weight_left: Any, n_wk: Int32Array, 
     """Draw k in proportion to weight_k (n_wk + beta_w); the token is still counted, the weight of `old` is given."""
     sums = tile.scratch.sums
     total = running_sums_of_counts(tile.scratch.weight, n_wk, word, tile.beta32[word], old, weight_left, sums)
-    new = draw_cell(tile.stream, sums, tile.n_k.size, total)
+    return draw_by_sums(word, old, total, n_wk, tile)
+
+
+@inlined
+def draw_by_sums(word: Integer, old: Integer, total: Real, n_wk: Int32Array, tile: Tile) -> Any:
+    """Draw a topic by the running sums of the tile, and their total."""
+    new = draw_cell(tile.stream, tile.scratch.sums, tile.n_k.size, total)
     if unlikely(new < 0):
         new = draw_in_float64(word, old, total, n_wk, tile)
-    return new
+    # As the compiler now sees, it is not negative: no index has to be looked at for counting from the end.
+    return np.int64(np.uint32(new))
 
 
 @compiled
@@ -266,6 +274,16 @@ def set_alpha(row: Integer, tile: Tile) -> None:
     for topic in range(tile.alpha.size):
         tile.alpha[topic] = tile.rows[row, topic]
         tile.alpha32[topic] = tile.rows[row, topic]
+
+
+@inlined
+def word_ahead(position: Integer, tile: Tile, tiling: Tiling, z: UnsignedArray) -> Any:
+    """Return the word of a token that comes later, and prefetch word and topic of one that comes later still."""
+    order, last = tiling.order, tile.last - 1
+    far = np.int64(order[np.uint64(min(position + FAR_AHEAD, last))])
+    prefetch_cell(tiling.words, far)
+    prefetch_cell(z, far)
+    return np.int64(tiling.words[order[np.uint64(min(position + AHEAD, last))]])
 
 
 @inlined

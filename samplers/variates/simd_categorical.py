@@ -46,6 +46,7 @@ from ppl_topics.samplers.variates.streams import Stream, uniform
 __all__ = [
     "ROUNDINGS",
     "SAFE_TOTAL",
+    "add_single",
     "core_share",
     "draw_cell",
     "draw_entry",
@@ -288,6 +289,16 @@ def running_sums_of_list(
 
 
 @inlined
+def add_single(sums: Float32Array, cell: Integer, value: Real, total: Real) -> Any:
+    """Write the sums of a distribution with less than eight cells, which has one in each lane; return the new total."""
+    sums[2 * LANES + cell] = total
+    total += value
+    sums[cell] = value
+    sums[LANES + cell] = total
+    return total
+
+
+@inlined
 def running_sums_of_counts(
     weight: Float32Array,
     counts: Int32Array,
@@ -313,10 +324,7 @@ def running_sums_of_counts(
             value = np.float32(left_weight) * (np.float32(counts[row, cell] - 1) + np.float32(prior))
         elif cell < weight.size:
             value = weight[cell] * (np.float32(counts[row, cell]) + np.float32(prior))
-        sums[2 * LANES + cell] = total
-        total += value
-        sums[cell] = value
-        sums[LANES + cell] = total
+        total = add_single(sums, cell, value, total)
     return total
 
 
@@ -330,10 +338,7 @@ def running_sums_of_products(
     total = np.float32(0.0)
     for cell in range(LANES):
         value = weight[cell] * factors[row, cell] if cell < weight.size else np.float32(0.0)
-        sums[2 * LANES + cell] = total
-        total += value
-        sums[cell] = value
-        sums[LANES + cell] = total
+        total = add_single(sums, cell, value, total)
     return total
 
 

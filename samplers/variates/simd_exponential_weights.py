@@ -18,7 +18,7 @@ from numba.extending import intrinsic
 from ppl_topics._util.arrays import Float32Array
 from ppl_topics._util.compiled import inlined
 from ppl_topics.samplers.variates.simd import FLOATS, INTEGERS, LANES, data_of, emit_load, row_of, size_of, spread
-from ppl_topics.samplers.variates.simd_categorical import Integer, Real, emit_running_sums
+from ppl_topics.samplers.variates.simd_categorical import Integer, Real, add_single, emit_running_sums
 
 __all__ = ["LARGEST_EXPONENT", "running_sums_of_exponentials"]
 
@@ -109,8 +109,5 @@ def running_sums_of_exponentials(
         if cell < weight.size:
             exponent = exponents[cell] + np.float32(scale) * slopes[left, cell]
             value = weight[cell] * factors[row, cell] * np.float32(math.exp(exponent))
-        sums[2 * LANES + cell] = total
-        total += value
-        sums[cell] = value
-        sums[LANES + cell] = total
+        total = add_single(sums, cell, value, total)
     return total
