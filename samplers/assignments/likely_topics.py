@@ -58,8 +58,8 @@ def list_likely_topics(word_ptr: IntArray, selected: BoolArray, phi: Float32Arra
     level, rest = np.zeros(len(selected), np.float32), np.zeros(len(selected), np.float32)
     measure_lists(word_ptr, selected, phi, phi.view(np.int32), sizes, level, rest)
     pointer = np.cumsum(sizes)
-    # Eight more than are used, because `running_sums_of_list` reads beyond the end.
-    topics, values = np.empty(pointer[-1] + LANES, np.uint16), np.empty(pointer[-1] + LANES, np.float32)
+    # Eight more than are used, because `running_sums_of_list` reads beyond the end; they must be topics.
+    topics, values = np.zeros(pointer[-1] + LANES, np.uint16), np.empty(pointer[-1] + LANES, np.float32)
     likely = LikelyTopics(pointer, topics, values, level, rest)
     fill_lists(word_ptr, phi, likely)
     return likely

@@ -248,7 +248,10 @@ def count_rows_below(typingctx: Any, sums: Any, rows: Any, lane: Any, target: An
 def running_sums_of_list(
     typingctx: Any, weights: Any, row: Any, topics: Any, counts: Any, begin: Any, size: Any, sums: Any
 ) -> Any:
-    """Compute the running sums by lane of ``counts[j] * weights[row, topics[j]]`` over a list of topics."""
+    """Compute the running sums by lane of ``counts[j] * weights[row, topics[j]]`` over a list of topics.
+
+    The seven numbers after the list's end are read as topics, too.
+    """
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         listed, number, sums = (data_of(context, builder, signature, arguments, i) for i in (2, 3, 6))
@@ -262,15 +265,11 @@ def running_sums_of_list(
         builder.position_at_end(body)
         cell, cells, reached = builder.phi(WORD), builder.phi(INTEGERS), builder.phi(FLOATS)
         place = builder.add(begin, cell)
-        names = emit_load(builder, listed, place, ir.VectorType(ir.IntType(16), LANES))
-        factors = NOTHING
-        inside = builder.icmp_signed("<", cells, sizes)
-        # What lies after the end may name no topic: its place is taken by topic 0.
-        names = builder.select(inside, builder.zext(names, INTEGERS), ir.Constant(INTEGERS, [0] * LANES))
+        inside, factors = builder.icmp_signed("<", cells, sizes), NOTHING
+        # Loaded one by one, since it takes longer to take a vector of names apart.
         for lane in range(LANES):
-            index = integer(lane)
-            name = builder.zext(builder.extract_element(names, index), WORD)
-            factors = builder.insert_element(factors, builder.load(builder.gep(weights, [name])), index)
+            name = builder.zext(builder.load(builder.gep(listed, [builder.add(place, word(lane))])), WORD)
+            factors = builder.insert_element(factors, builder.load(builder.gep(weights, [name])), integer(lane))
         if isinstance(signature.args[3].dtype, types.Float):
             count = emit_load(builder, number, place, FLOATS)
         else:
