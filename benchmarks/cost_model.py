@@ -79,15 +79,16 @@ def measured(args: argparse.Namespace, corpus: pt.Corpus) -> Iterator[dict[str, 
             for threads in args.threads:
                 seconds, memory = measure(corpus, kernel, z, topics, threads, args.repeats)
                 bound = bound_model(corpus, kernel, topics)
+                own = sizes.for_model(bound.model)
                 for step, taken in zip(steps(bound.plan.schedule), seconds, strict=True):
                     yield {
                         "topics": topics,
                         "kernel": kernel,
                         "step": step.kernel.name,
                         "threads": threads,
-                        "predicted_seconds": step_seconds(step, sizes, topics, threads) / speed,
+                        "predicted_seconds": step_seconds(step, own, topics, threads) / speed,
                         "measured_seconds": float(taken),
-                        "predicted_bytes": forecast_bytes(bound, sizes),
+                        "predicted_bytes": forecast_bytes(bound, own),
                         "measured_bytes": memory,
                     }
 
