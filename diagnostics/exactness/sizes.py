@@ -1,7 +1,7 @@
 """Corpora whose sizes reach the code that the tiny one does not, for Geweke's test, which is exact at any size.
 
-Compiled code goes other ways with more topics than lanes, a partial row of lanes, lists of a word's topics that are
-full, several blocks and tiles, long documents, or concentrations near 0.
+Compiled code goes other ways with more topics than lanes, a partial row of lanes, lists of the topics of words and of
+documents, several blocks and tiles, long documents, or concentrations near 0.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ SIZES = (
     Size(12, 30, LENGTHS, alpha=1.0, beta=1.0, share=0.5),
     # Each document has one topic and each topic one word, but for rare draws from weights far below the largest.
     Size(12, 30, LENGTHS, alpha=2e-3, beta=2e-3, share=0.2),
-    # Words have lists of their topics; that of the first word is full, since it is in more topics than the list holds.
+    # Words have lists of their topics, but for the first, which is frequent and drawn from the lists of documents.
     # The others are likely in few topics, and sometimes drawn in another.
-    Size(520, 20, (300, *LENGTHS), alpha=0.2, beta=0.03, share=0.05),
+    Size(520, 20, (450, *LENGTHS), alpha=0.2, beta=0.03, share=0.05),
     # The weights of the only token of a document are 0 in float32, and its topic is drawn in log space.
     Size(12, 10, (1, 1, 2, 1, 1, 20, 1, 1), alpha=1e-60, beta=1.0, share=0.05, only_z=True),
 )

@@ -15,6 +15,7 @@ References
 T. L. Griffiths, M. Steyvers (2004). Finding scientific topics. PNAS 101, equation 5.
 F. Yan, N. Xu, Y. Qi (2009). Parallel inference for latent Dirichlet allocation on graphics processing units. NIPS 22.
 L. Yao, D. Mimno, A. McCallum (2009). Efficient methods for topic model inference on streaming document collections.
+H.-F. Yu and others (2015). A scalable asynchronous distributed algorithm for topic modeling. WWW'15.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from ppl_topics.core.keys import Key
 from ppl_topics.core.registry import kernel
 from ppl_topics.core.state import ChainState
 from ppl_topics.samplers.assignments.block_masses import draw_masses, sum_by_block
-from ppl_topics.samplers.assignments.tile_sweeper import TileSweeper, most_listed
+from ppl_topics.samplers.assignments.tile_sweeper import TileSweeper, rare_words
 from ppl_topics.samplers.assignments.tiling import block_at, default_blocks, make_tiling
 from ppl_topics.samplers.responses.response_term import acceptance, term_of
 
@@ -50,10 +51,9 @@ NumberOfBlocks = Annotated[int, pydantic.Field(ge=1, le=1024)]
     automatic=True,
     parallel_over="doc and word",
     distributes="rotate",
-    cost="N * (53 + 0.18 * K) + N * (16 * min(1, C) + 0.9 * C)",
+    cost="N * (34 + 0.2 * K if K <= 512 else 90 + 0.6 * K_d + 0.01 * K) + N * (16 * min(1, C) + 0.9 * C)",
     tasks="min(16, max(N // 2**18, min(4, N // 2**14)))",
-    memory="4 * N + (6 * min(N, V * K / 8) if K > 512 else 4 * D * K if 2 * D * K <= N else 0)"
-    " + 50 * D * C + 10 * N * min(1, C)",
+    memory="4 * N + (11 * N if K > 512 else 4 * D * K if 2 * D * K <= N else 0) + 50 * D * C + 10 * N * min(1, C)",
     reference="Griffiths, Steyvers 2004, eq. 5, given the masses of blocks of words",
     tiny_options={"blocks": 3},
 )
@@ -68,7 +68,7 @@ def block_collapsed(
     make_term = term_of(binding)
 
     def init(state: ChainState) -> TileSweeper:
-        return TileSweeper(tokens, tiling, sizes.topics, most_listed(sizes.topics))
+        return TileSweeper(tokens, tiling, sizes.topics, rare_words(tokens.word_counts, sizes.topics))
 
     def begin(state: ChainState, sweeper: TileSweeper, key: Key) -> None:
         beta_sum = sum_by_block(tiling.word_block, state.beta, n_blocks)

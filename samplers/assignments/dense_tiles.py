@@ -13,7 +13,7 @@ from ppl_topics.samplers.assignments.tile import (
     draw_by_sums,
     follow_arrival,
     follow_departure,
-    move_token,
+    move_in_counts,
     turn_to_document,
     weigh_all,
     weigh_all_left,
@@ -108,7 +108,9 @@ def move(
     """Move a token to another topic, if the response accepts that; most keep theirs, and nothing is written."""
     if new != old and (term.eta.shape[1] == 0 or accepts(tile.stream, tile.cursor[0], old, new, term)):
         z[token] = new
-        move_token(word, old, new, n_wk, tile)
+        tile.scratch.n_dk[old] -= 1
+        tile.scratch.n_dk[new] += 1
+        move_in_counts(word, old, new, n_wk, tile)
         follow_departure(old, tile)
         follow_arrival(new, tile)
 

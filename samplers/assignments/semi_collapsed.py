@@ -31,7 +31,7 @@ from ppl_topics.samplers.assignments.block_collapsed import NumberOfBlocks
 from ppl_topics.samplers.assignments.block_masses import sum_by_block
 from ppl_topics.samplers.assignments.given_phi import AllGivenPhi
 from ppl_topics.samplers.assignments.partially_collapsed import sweep_partially_collapsed
-from ppl_topics.samplers.assignments.tile_sweeper import TileSweeper, most_listed
+from ppl_topics.samplers.assignments.tile_sweeper import TileSweeper, rare_words
 from ppl_topics.samplers.assignments.tiling import Tiling, block_at, default_blocks, make_tiling
 from ppl_topics.samplers.counts import recount
 from ppl_topics.samplers.responses.response_term import acceptance, term_of
@@ -111,7 +111,7 @@ def semi_collapsed(binding: Binding, *, rare: Occurrences = 9, blocks: NumberOfB
 
     def init(state: ChainState) -> Memory:
         shape = (n_frequent + whole.n_blocks, sizes.topics)
-        sweeper = TileSweeper(tokens, tiling, sizes.topics, most_listed(sizes.topics))
+        sweeper = TileSweeper(tokens, tiling, sizes.topics, rare_words(tokens.word_counts, sizes.topics))
         return Memory(sweeper, np.zeros(shape, np.int32), np.zeros(shape, np.float32))
 
     def begin(state: ChainState, memory: Memory, key: Key) -> None:

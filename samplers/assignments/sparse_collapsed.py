@@ -31,7 +31,7 @@ __all__ = ["sparse_collapsed"]
     exact=True,
     automatic=True,
     cost="N * (60 + 1.3 * K_w) + N * (16 * min(1, C) + 0.9 * C)",
-    memory="4 * N + 6 * min(N, V * K) + 50 * D * C + 10 * N * min(1, C)",
+    memory="10 * N + 6 * min(N, V * K) + 50 * D * C + 10 * N * min(1, C)",
     reference="Yao, Mimno, McCallum 2009, section 3",
 )
 def sparse_collapsed(binding: Binding, *, words: WordSelection = ALL_WORDS) -> KernelFunctions:
@@ -43,7 +43,7 @@ def sparse_collapsed(binding: Binding, *, words: WordSelection = ALL_WORDS) -> K
     make_term = term_of(binding)
 
     def init(state: ChainState) -> TileSweeper:
-        return TileSweeper(tokens, tiling, sizes.topics, most_listed=sizes.topics)
+        return TileSweeper(tokens, tiling, sizes.topics, np.ones(sizes.words, np.bool_))
 
     def step(state: ChainState, sweeper: TileSweeper, key: Key) -> dict[str, float] | None:
         term = make_term(state)

@@ -1,15 +1,16 @@
-"""SparseLDA: collapsed Gibbs sampling of the tokens of a tile over the topics of each word.
+"""Collapsed Gibbs sampling of the tokens of a tile over the topics of their words, or of their documents.
 
-The full conditional is split in two (Yao et al. 2009, equations 7 to 10, their first two parts taken together):
-
-    p(z_i = k) is proportional to n_wk^-i c_k + beta_w c_k,  c_k = (n_dk^-i + alpha_k) m_k / (n_bk^-i + beta_b),
-
-the first over the topics that the word has, and the second over all topics, whose sum is kept up to date.
+The tokens of rare words come first, in the order of the documents, and are drawn from the lists of their words
+(SparseLDA). Frequent words have many topics, more than most documents have: their tokens come next, in the order of the
+words, and are drawn from the lists of their documents (F+LDA draws all tokens like this). Which words are frequent
+depends on the corpus alone, so the order in which the tokens have their turn is fixed.
 
 References
 ----------
 L. Yao, D. Mimno, A. McCallum (2009). Efficient methods for topic model inference on streaming document
 collections. KDD'09, section 3.
+H.-F. Yu, C.-J. Hsieh, H. Yun, S. V. N. Vishwanathan, I. S. Dhillon (2015). A scalable asynchronous distributed
+algorithm for topic modeling. WWW'15, section 3.2.
 """
 
 from __future__ import annotations
@@ -19,182 +20,179 @@ from typing import Any
 import numpy as np
 
 from ppl_topics._util.arrays import Int32Array, UnsignedArray
-from ppl_topics._util.compiled import compiled, inlined, tight
+from ppl_topics._util.compiled import inlined, tight
+from ppl_topics.samplers.assignments.listed_draw import add_weights, change_weight, draw_listed
 from ppl_topics.samplers.assignments.tile import (
     Tile,
-    draw_in_log_space,
-    draw_topic,
-    exact_weight,
-    move_token,
+    move_in_counts,
     ratio_of,
+    set_alpha,
     turn_to_document,
     weigh,
     weigh_all,
     without_token,
     word_ahead,
 )
-from ppl_topics.samplers.assignments.tiling import Tiling
-from ppl_topics.samplers.assignments.word_lists import DENSE, WordLists, add_topic, remove_topic
+from ppl_topics.samplers.assignments.tiling import Tiling, WordOrder
+from ppl_topics.samplers.assignments.topic_lists import NO_SLOT, TopicLists, add_topic, remove_topic
 from ppl_topics.samplers.responses.response_term import ResponseTerm, accepts
-from ppl_topics.samplers.variates.remainder import draw_from_remainders, subtract_cores
-from ppl_topics.samplers.variates.simd import prefetch_cell, prefetch_row, unlikely
-from ppl_topics.samplers.variates.simd_categorical import (
-    Integer,
-    find_cell,
-    find_entry,
-    is_safe,
-    point_bound,
-    running_sums_of_list,
-    running_sums_of_products,
-)
-from ppl_topics.samplers.variates.streams import uniform
+from ppl_topics.samplers.variates.simd import AHEAD, CACHE_LINE, FAR_AHEAD, prefetch_cell
+from ppl_topics.samplers.variates.simd_categorical import Integer
 
-__all__ = ["sweep_sparse"]
+__all__ = ["sweep_by_document", "sweep_by_word"]
 
-SHORT = 4
-"""A document with fewer tokens than topics, by this factor, is counted token by token, not topic by topic."""
+BRIEF = 8
+"""Two documents with fewer topics than all, by this factor, follow each other without a pass over all topics."""
 
-NO_SLOT = np.int64(-1)
+PREFETCHED = 96
+"""How many entries of a document's list are prefetched."""
 
 
 @tight
-def sweep_sparse(
+def sweep_by_document(
     tile: Tile,
     tiling: Tiling,
     z: UnsignedArray,
     n_wk: Int32Array,
-    lists: WordLists,
+    words: TopicLists,
+    documents: TopicLists,
     term: ResponseTerm,
 ) -> None:
-    """Draw the topics of the tokens of a tile; words without a list are drawn as by `sweep_dense`."""
+    """Draw the topics of the tokens of a tile from the lists of their words."""
     supervised = term.eta.shape[1] > 0
-    ratio, weight, smooth = tile.scratch.ratio, tile.scratch.weight, tile.smooth
-    order, words, last, end = tiling.order, tiling.words, tile.last, np.int64(-1)
+    ratio, weight, n_dk = tile.scratch.ratio, tile.scratch.weight, tile.scratch.n_dk
+    order, last, end, cells = tiling.order, tile.last, np.int64(-1), n_wk.reshape(n_wk.size)
     weigh_all(tile)
-    smooth[0] = sum_weights(tile)
+    add_weights(tile.scratch.ones, tile)
     for position in range(tile.first, last):
         token = np.int64(order[position])
         if token >= end:
-            end = visit_briefly(token, tile, tiling, z)
+            end = visit(token, tile, tiling, documents)
         ahead = word_ahead(position, tile, tiling, z)
-        if lists.sizes[ahead] == DENSE:
-            prefetch_row(n_wk, ahead)
-        else:
-            prefetch_cell(lists.topics, lists.ptr[ahead])
-            prefetch_cell(lists.counts, lists.ptr[ahead])
-        word, old = np.int64(words[token]), np.int64(z[token])
+        prefetch_cell(words.topics, words.ptr[ahead])
+        prefetch_cell(words.counts, words.ptr[ahead])
+        prefetch_cell(cells, ahead * n_wk.shape[1] + np.int64(z[order[min(position + AHEAD, last - 1)]]))
+        word, old = np.int64(tiling.words[token]), np.int64(z[token])
         ratio_left, weight_left = without_token(old, tile)
-        smooth[0] += np.float64(weight_left) - weight[old]
+        change_weight(old, np.float64(weight_left) - np.float64(weight[old]), tile)
         ratio[old], weight[old] = ratio_left, weight_left
-        size = remove_topic(word, old, lists)
-        if size == DENSE:
-            new, slot = draw_topic(word, old, weight_left, n_wk, tile), NO_SLOT
-        else:
-            new, slot = draw_listed(word, old, size, lists, n_wk, tile)
+        remove_topic(word, old, words)
+        new, slot = draw_listed(word, word, old, False, tile.beta[word], tile.scratch.ones, words, n_wk, tile)
         if supervised and new != old and not accepts(tile.stream, tile.cursor[0], old, new, term):
             new, slot = old, NO_SLOT
-        if slot >= 0:
-            lists.counts[slot] += 1
-        elif size != DENSE:
-            add_topic(word, new, lists)
-        z[token] = new
-        move_token(word, old, new, n_wk, tile)
+        add_topic(word, new, slot, words)
+        if new != old:
+            z[token] = new
+            n_dk[old] -= 1
+            n_dk[new] += 1
+            move_in_counts(word, old, new, n_wk, tile)
+            remove_topic(tile.cursor[0], old, documents)
+            add_topic(tile.cursor[0], new, NO_SLOT, documents)
         ratio[new] = ratio_of(new, tile.n_k[new], tile)
         reweigh(new, tile)
 
 
-@inlined
-def draw_listed(word: Integer, old: Integer, size: Integer, lists: WordLists, n_wk: Int32Array, tile: Tile) -> Any:
-    """Draw a topic for a word with a list, and return its slot there, or -1 if it comes from the second part."""
-    begin, sums, n_topics = lists.ptr[word], tile.scratch.sums, tile.n_k.size
-    of_all = point_bound(tile.smooth[0], n_topics)
-    new, slot = np.int64(-1), NO_SLOT
-    while new < 0:
-        listed = running_sums_of_list(tile.scratch.as_row, 0, lists.topics, lists.counts, begin, size, sums)
-        of_list = point_bound(listed, size)
-        bound = of_list + tile.beta[word] * of_all
-        if unlikely(not is_safe(bound)):
-            return draw_in_log_space(word, old, n_wk, tile), NO_SLOT
-        point = uniform(tile.stream) * bound
-        if point < of_list:
-            entry = find_entry(sums, size, point)
-            if unlikely(entry < 0):
-                entry = draw_listed_remainder(begin, size, old, lists, tile, of_list)
-            if entry >= 0:
-                slot = begin + entry
-                new = np.int64(lists.topics[slot])
-        else:
-            running_sums_of_products(tile.scratch.weight, tile.scratch.ones, 0, sums)
-            new = find_cell(sums, n_topics, (point - of_list) / tile.beta[word])
-            if unlikely(new < 0):
-                new = draw_remainder(old, tile, of_all)
-    return new, slot
-
-
-@compiled
-def draw_listed_remainder(
-    begin: Integer, size: Integer, old: Integer, lists: WordLists, tile: Tile, bound: float
-) -> Any:
-    """Draw from what the cores of a word's list leave out below `bound`; -1 if the draw is to be repeated."""
-    remainders = np.empty(size)
-    for entry in range(size):
-        slot = begin + entry
-        remainders[entry] = lists.counts[slot] * exact_weight(np.int64(lists.topics[slot]), old, tile)
-    left = subtract_cores(remainders, tile.scratch.sums, bound, True)
-    return draw_from_remainders(tile.stream, remainders, left)
-
-
-@compiled
-def draw_remainder(old: Integer, tile: Tile, bound: float) -> Any:
-    """Draw from what the cores of all topics leave out below `bound`; -1 if the draw is to be repeated."""
-    remainders = np.empty(tile.n_k.size)
-    for topic in range(remainders.size):
-        remainders[topic] = exact_weight(topic, old, tile)
-    left = subtract_cores(remainders, tile.scratch.sums, bound, False)
-    return draw_from_remainders(tile.stream, remainders, left)
-
-
 @tight
-def visit_briefly(token: Integer, tile: Tile, tiling: Tiling, z: UnsignedArray) -> Any:
-    """Do as `visit` does, but between short documents without a pass over all topics."""
-    n_dk, n_topics, shared = tile.scratch.n_dk, tile.n_k.size, tile.row.size == 0
-    was_short = shared and (tile.cursor[2] - tile.cursor[1]) * SHORT < n_topics
-    if was_short:
-        for other in range(tile.cursor[1], tile.cursor[2]):
-            topic = np.int64(z[other])
-            if n_dk[topic] > 0:
-                n_dk[topic] = 0
-                reweigh(topic, tile)
-    else:
-        n_dk[:] = 0
-    begin, end = turn_to_document(token, tile, tiling)
-    is_short = shared and (end - begin) * SHORT < n_topics
-    if is_short and not was_short:
-        weigh_all(tile)
-        tile.smooth[0] = sum_weights(tile)
-    for other in range(begin, end):
-        topic = np.int64(z[other])
-        n_dk[topic] += 1
-        if is_short:
+def visit(token: Integer, tile: Tile, tiling: Tiling, documents: TopicLists) -> Any:
+    """Go on to the document of a token, and weigh the topics; return where the document ends."""
+    n_dk, before = tile.scratch.n_dk, tile.cursor[0]
+    seen = documents.sizes[before] if tile.cursor[2] >= 0 else 0
+    end = turn_to_document(token, tile, tiling)[1]
+    doc = tile.cursor[0]
+    size = documents.sizes[doc]
+    brief = tile.row.size == 0 and (seen + size) * BRIEF < n_dk.size
+    for slot in range(documents.ptr[before], documents.ptr[before] + seen):
+        topic = np.int64(documents.topics[slot])
+        n_dk[topic] = 0
+        if brief:
             reweigh(topic, tile)
-    if not is_short:
+    for slot in range(documents.ptr[doc], documents.ptr[doc] + size):
+        topic = np.int64(documents.topics[slot])
+        n_dk[topic] = documents.counts[slot]
+        if brief:
+            reweigh(topic, tile)
+    if not brief:
         weigh_all(tile)
-        tile.smooth[0] = sum_weights(tile)
-    return int(end)
+        add_weights(tile.scratch.ones, tile)
+    return end
 
 
 @inlined
 def reweigh(topic: Integer, tile: Tile) -> None:
     """Set the weight of a topic from n_dk and its ratio, and bring the sum of the weights up to date."""
-    tile.smooth[0] -= tile.scratch.weight[topic]
+    before = np.float64(tile.scratch.weight[topic])
     weigh(topic, tile)
-    tile.smooth[0] += tile.scratch.weight[topic]
+    change_weight(topic, np.float64(tile.scratch.weight[topic]) - before, tile)
+
+
+@tight
+def sweep_by_word(
+    first: int,
+    last: int,
+    tile: Tile,
+    tiling: Tiling,
+    by_word: WordOrder,
+    z: UnsignedArray,
+    n_wk: Int32Array,
+    documents: TopicLists,
+    term: ResponseTerm,
+) -> None:
+    """Draw the topics of tokens of frequent words from the lists of their documents."""
+    supervised, shared = term.eta.shape[1] > 0, tile.row.size == 0
+    order, docs, alpha, word = by_word.order, by_word.docs, tile.alpha32, np.int64(-1)
+    tile.scratch.n_dk[:] = 0
+    for position in range(first, last):
+        token, doc = np.int64(order[position]), np.int64(docs[position])
+        look_ahead(position, last, tiling, by_word, z, documents)
+        if np.int64(tiling.words[token]) != word:
+            word = np.int64(tiling.words[token])
+            weigh_for_word(word, n_wk, tile)
+            add_weights(alpha, tile)
+        old = np.int64(z[token])
+        reweigh_for_word(old, word, n_wk[word, old] - 1, tile.n_k[old] - 1, tile)
+        remove_topic(doc, old, documents)
+        if not shared:
+            set_alpha(tile.row[doc], tile)
+            add_weights(alpha, tile)
+        new, slot = draw_listed(doc, word, old, True, 1.0, alpha, documents, n_wk, tile)
+        if supervised and new != old and not accepts(tile.stream, doc, old, new, term):
+            new, slot = old, NO_SLOT
+        add_topic(doc, new, slot, documents)
+        if new != old:
+            z[token] = new
+            move_in_counts(word, old, new, n_wk, tile)
+        reweigh_for_word(new, word, n_wk[word, new], tile.n_k[new], tile)
 
 
 @inlined
-def sum_weights(tile: Tile) -> float:
-    """Add the weights up, in float64."""
-    total = 0.0
-    for topic in range(tile.n_k.size):
-        total += tile.scratch.weight[topic]
-    return total
+def look_ahead(
+    position: Integer, last: int, tiling: Tiling, by_word: WordOrder, z: UnsignedArray, documents: TopicLists
+) -> None:
+    """Prefetch what the tokens that come later need."""
+    far, ahead = min(position + FAR_AHEAD, last - 1), min(position + AHEAD, last - 1)
+    prefetch_cell(z, np.int64(by_word.order[far]))
+    prefetch_cell(tiling.words, np.int64(by_word.order[far]))
+    prefetch_cell(documents.sizes, np.int64(by_word.docs[far]))
+    prefetch_cell(documents.ptr, np.int64(by_word.docs[far]))
+    begin = documents.ptr[by_word.docs[ahead]]
+    for entry in range(0, PREFETCHED, CACHE_LINE):
+        prefetch_cell(documents.counts, begin + entry)
+    for entry in range(0, PREFETCHED, 2 * CACHE_LINE):
+        prefetch_cell(documents.topics, begin + entry)
+
+
+@inlined
+def weigh_for_word(word: Integer, n_wk: Int32Array, tile: Tile) -> None:
+    """Set the weights of all topics from the counts of a word: (n_wk + beta_w) times the ratio."""
+    ratio, weight, beta = tile.scratch.ratio, tile.scratch.weight, tile.beta32[word]
+    for topic in range(weight.size):
+        weight[topic] = (np.float32(n_wk[word, topic]) + beta) * ratio[topic]
+
+
+@inlined
+def reweigh_for_word(topic: Integer, word: Integer, n_wk: Integer, n_bk: Integer, tile: Tile) -> None:
+    """Set the ratio and the weight of a topic, and bring the sum of weights times alpha up to date."""
+    before = np.float64(tile.scratch.weight[topic])
+    tile.scratch.ratio[topic] = ratio_of(topic, n_bk, tile)
+    tile.scratch.weight[topic] = (np.float32(n_wk) + tile.beta32[word]) * tile.scratch.ratio[topic]
+    change_weight(topic, np.float64(tile.alpha32[topic]) * (np.float64(tile.scratch.weight[topic]) - before), tile)

@@ -7,7 +7,7 @@ With m_k the mass of topic k in the block, n_bk its tokens there, and beta_b the
 If one block holds all words the mass is 1, and this is the conditional of Griffiths and Steyvers (2004, eq. 5). With a
 response the draw is a proposal (see `ppl_topics.samplers.responses.response_term`). There are two ways to draw:
 `ppl_topics.samplers.assignments.dense_tiles` goes over all topics, eight at a time, and
-`ppl_topics.samplers.assignments.sparse_tiles` over the topics of the word.
+`ppl_topics.samplers.assignments.sparse_tiles` over the topics of the word or of the document.
 """
 
 from __future__ import annotations
@@ -29,20 +29,19 @@ from ppl_topics.samplers.variates.simd_categorical import (
     draw_cell,
     is_safe,
     new_sums,
-    running_sums_of_counts,
 )
 from ppl_topics.samplers.variates.streams import Stream
 
 __all__ = [
+    "PART",
     "Scratch",
     "Tile",
     "draw_by_sums",
     "draw_in_log_space",
-    "draw_topic",
     "exact_weight",
     "follow_arrival",
     "follow_departure",
-    "move_token",
+    "move_in_counts",
     "new_scratch",
     "ratio_of",
     "set_alpha",
@@ -55,6 +54,10 @@ __all__ = [
 ]
 
 
+PART = 64
+"""The topics that a draw from all topics of `listed_draw` adds up."""
+
+
 class Scratch(NamedTuple):
     """Working memory of one tile, kept up to date with its counts.
 
@@ -63,12 +66,12 @@ class Scratch(NamedTuple):
     ratio : ndarray of float32 of shape (K,)
         m_k / (n_bk + beta_b).
     weight : ndarray of float32 of shape (K,)
-        (n_dk + alpha_k) times the ratio.
+        (n_dk + alpha_k) times the ratio; (n_wk + beta_w) times the ratio in `sweep_by_word`.
     ratio_left, weight_left : ndarray of float32 of shape (K,)
         The same if a token has left the topic; kept up to date by `sweep_dense` only.
     as_row : ndarray of float32 of shape (1, K)
         The same memory as `weight`.
-    ones : ndarray of float32 of shape (1, K)
+    ones : ndarray of float32 of shape (K,)
     sums : ndarray of float32
         Running sums of a draw, by lane.
     n_dk : ndarray of int32 of shape (K,)
@@ -96,7 +99,7 @@ def new_scratch(n_topics: int) -> Scratch:
         np.zeros(padded, np.float32)[:n_topics],
         np.zeros(padded, np.float32)[:n_topics],
         weight.reshape(1, n_topics),
-        np.ones((1, n_topics), np.float32),
+        np.ones(n_topics, np.float32),
         new_sums(n_topics),
         np.zeros(padded, np.int32)[:n_topics],
     )
@@ -126,8 +129,9 @@ class Tile(NamedTuple):
     scratch : Scratch
     cursor : ndarray of int64 of shape (3,)
         The current document, or one before that of the first token; where its tokens begin, and end, or -1.
-    smooth : ndarray of float64 of shape (1,)
-        Sum of the weights; used by `sweep_sparse` only.
+    smooth : ndarray of float64 of shape (2 + ceil(K / 64),)
+        Bounds of the sum of the weights, times alpha in `sweep_by_word`: of all topics, the greatest that this has been
+        since it was computed, and of 64 topics each. Not used by `sweep_dense`.
     stream : ndarray of uint64 of shape (15,)
     """
 
@@ -203,16 +207,8 @@ def weigh_all_left(tile: Tile) -> None:
 
 
 @inlined
-def draw_topic(word: Integer, old: Integer, weight_left: Any, n_wk: Int32Array, tile: Tile) -> Any:
-    """Draw k in proportion to weight_k (n_wk + beta_w); the token is still counted, the weight of `old` is given."""
-    sums = tile.scratch.sums
-    total = running_sums_of_counts(tile.scratch.weight, n_wk, word, tile.beta32[word], old, weight_left, sums)
-    return draw_by_sums(word, old, total, n_wk, tile)
-
-
-@inlined
 def draw_by_sums(word: Integer, old: Integer, total: Real, n_wk: Int32Array, tile: Tile) -> Any:
-    """Draw a topic by the running sums of the tile, and their total."""
+    """Draw k in proportion to weight_k (n_wk + beta_w), by its running sums; the token is still counted."""
     new = draw_cell(tile.stream, tile.scratch.sums, tile.n_k.size, total)
     if unlikely(new < 0):
         new = draw_in_float64(word, old, total, n_wk, tile)
@@ -257,15 +253,12 @@ def draw_in_log_space(word: Integer, old: Integer, n_wk: Int32Array, tile: Tile)
 
 
 @inlined
-def move_token(word: Integer, old: Integer, new: Integer, n_wk: Int32Array, tile: Tile) -> None:
-    """Count a token of a word in another topic."""
-    n_dk, n_k = tile.scratch.n_dk, tile.n_k
-    n_dk[old] -= 1
+def move_in_counts(word: Integer, old: Integer, new: Integer, n_wk: Int32Array, tile: Tile) -> None:
+    """Count a token of a word in another topic, but for the counts of its document."""
     n_wk[word, old] -= 1
-    n_k[old] -= 1
-    n_dk[new] += 1
+    tile.n_k[old] -= 1
     n_wk[word, new] += 1
-    n_k[new] += 1
+    tile.n_k[new] += 1
 
 
 @inlined

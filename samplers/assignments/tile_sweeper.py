@@ -7,28 +7,43 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 
-from ppl_topics._util.arrays import Float32Array, FloatArray, Int32Array, IntArray, UInt16Array, UnsignedArray
+from ppl_topics._util.arrays import (
+    BoolArray,
+    Float32Array,
+    FloatArray,
+    Int32Array,
+    IntArray,
+    UInt16Array,
+    UnsignedArray,
+)
 from ppl_topics._util.compiled import compiled, inlined, parallel, signed
 from ppl_topics.core.keys import Key
 from ppl_topics.core.state import ChainState
 from ppl_topics.core.tokens import Tokens
 from ppl_topics.samplers.assignments.block_masses import count_blocks, sum_rows
 from ppl_topics.samplers.assignments.dense_tiles import sweep_dense
-from ppl_topics.samplers.assignments.sparse_tiles import sweep_sparse
-from ppl_topics.samplers.assignments.tile import Tile, new_scratch, ratio_of, set_alpha
-from ppl_topics.samplers.assignments.tiling import Tiling, block_at
-from ppl_topics.samplers.assignments.word_lists import WordLists, fill_lists, new_lists, pack_lists, unpack_lists
+from ppl_topics.samplers.assignments.sparse_tiles import sweep_by_document, sweep_by_word
+from ppl_topics.samplers.assignments.tile import PART, Tile, new_scratch, ratio_of, set_alpha
+from ppl_topics.samplers.assignments.tiling import Tiling, WordOrder, block_at, split_tiling
+from ppl_topics.samplers.assignments.topic_lists import (
+    TopicLists,
+    list_topics_of_documents,
+    list_topics_of_words,
+    new_lists,
+    pack_lists,
+    unpack_lists,
+)
 from ppl_topics.samplers.responses.response_term import ResponseTerm
 from ppl_topics.samplers.variates.simd import LANES
 from ppl_topics.samplers.variates.streams import new_stream, start
 
-__all__ = ["TileCounts", "TileGiven", "TileSweeper", "most_listed"]
+__all__ = ["TileCounts", "TileGiven", "TileSweeper", "rare_words"]
 
 MOST_DENSE_TOPICS = 512
-"""With more topics than this, words get lists of their topics."""
+"""With more topics than this, rare words and all documents get lists of their topics."""
 
-LISTED_SHARE = 8
-"""A list of more than this part of the topics is slower than all topics, eight at a time."""
+RARE = 256
+"""Words with no more tokens than this are drawn from the topics of the word, others from those of the document."""
 
 DENSE_BYTES_PER_TOKEN = 2
 """Counts by document are kept as a matrix if it takes no more memory than this."""
@@ -38,9 +53,9 @@ FEW_CELLS = 2
 """With this many times as many tokens as counts by word, it is faster to add the counts up on one thread."""
 
 
-def most_listed(n_topics: int) -> int:
-    """Return the greatest length at which a list of a word's topics is faster than all topics; 0 if none is."""
-    return n_topics // LISTED_SHARE if n_topics > MOST_DENSE_TOPICS else 0
+def rare_words(word_counts: IntArray, n_topics: int) -> BoolArray | None:
+    """Return which words are drawn from lists of their topics; None if all topics, eight at a time, are faster."""
+    return word_counts <= RARE if n_topics > MOST_DENSE_TOPICS else None
 
 
 def tiles_abreast(n_groups: int, n_topics: int) -> int:
@@ -95,8 +110,10 @@ def sweep_with_lists(
     tiling: Tiling,
     groups: IntArray,
     z: UnsignedArray,
+    by_word: WordOrder,
     counts: TileCounts,
-    lists: WordLists,
+    words: TopicLists,
+    documents: TopicLists,
     given: TileGiven,
     term: ResponseTerm,
     key: Key,
@@ -108,8 +125,11 @@ def sweep_with_lists(
     for diagonal in range(first, last):
         for each in numba.prange(groups.size):
             group = groups[signed(each)]
-            tile = tile_of(group, block_at(group, diagonal, n_blocks), tiling, counts.n_bk, given, key)
-            sweep_sparse(tile, tiling, z, counts.n_wk, lists, term)
+            block = block_at(group, diagonal, n_blocks)
+            tile = tile_of(group, block, tiling, counts.n_bk, given, key)
+            begin, end = by_word.tile_ptr[block, group], by_word.tile_ptr[block, group + 1]
+            sweep_by_document(tile, tiling, z, counts.n_wk, words, documents, term)
+            sweep_by_word(begin, end, tile, tiling, by_word, z, counts.n_wk, documents, term)
 
 
 @parallel
@@ -170,7 +190,7 @@ def tile_of(group: int, block: int, tiling: Tiling, n_bk: IntArray, given: TileG
         given.beta32,
         new_scratch(n_topics),
         np.array([tiling.group_ptr[group], -1, -1]),
-        np.zeros(1),
+        np.zeros(2 + (n_topics + PART - 1) // PART),
         stream,
     )
     # Where documents differ, each visit to one sets its own.
@@ -200,15 +220,19 @@ class TileSweeper:
     tokens : Tokens
     tiling : Tiling
     n_topics : int
-    most_listed : int
-        Greatest length of a list of a word's topics; 0 for no lists, drawing from all topics, eight at a time.
+    rare : ndarray of bool of shape (V,), or None
+        Words that are drawn from lists of their topics; the others from lists of the topics of documents. None for no
+        lists, drawing from all topics, eight at a time.
     """
 
-    def __init__(self, tokens: Tokens, tiling: Tiling, n_topics: int, most_listed: int) -> None:
+    def __init__(self, tokens: Tokens, tiling: Tiling, n_topics: int, rare: BoolArray | None) -> None:
         self.tokens = tokens
         self.tiling = tiling
-        self.sparse = most_listed > 0
-        self.lists = new_lists(tokens.word_counts, most_listed)
+        self.sparse = rare is not None
+        if rare is not None:
+            self.tiling, self.by_word = split_tiling(tiling, ~rare)
+            self.words = new_lists(np.where(rare, tokens.word_counts, 0), n_topics)
+            self.documents = new_lists(tokens.doc_lengths, n_topics)
         n_docs, n_tokens = len(tokens.doc_ptr) - 1, len(tokens.words)
         dense = not self.sparse and 4 * n_docs * n_topics <= DENSE_BYTES_PER_TOKEN * n_tokens
         self.n_dk = np.zeros((n_docs if dense else 0, n_topics), np.int32)
@@ -238,7 +262,9 @@ class TileSweeper:
         if len(self.n_dk):
             count_docs(self.tokens.chunk_ptr, self.tokens.doc_ptr, state.z, self.n_dk)
         if self.sparse:
-            fill_lists(state.n_wk, self.lists)
+            tokens = self.tokens
+            list_topics_of_words(state.n_wk, self.words)
+            list_topics_of_documents(tokens.chunk_ptr, tokens.doc_ptr, state.z, len(state.n_k), self.documents)
         self.before = self.n_bk.sum(axis=0)
         alpha, beta = state.document_alpha, state.beta
         given = TileGiven(mass, alpha.rows, alpha.row, beta, beta_sum, beta.astype(np.float32))
@@ -249,7 +275,8 @@ class TileSweeper:
         counts = TileCounts(state.n_wk, self.n_bk, self.n_dk)
         given, term, key = self.given
         if self.sparse:
-            sweep_with_lists(self.tiling, self.groups, state.z, counts, self.lists, given, term, key, first, last)
+            lists = self.by_word, counts, self.words, self.documents
+            sweep_with_lists(self.tiling, self.groups, state.z, *lists, given, term, key, first, last)
             return
         abreast = tiles_abreast(len(self.groups), state.n_wk.shape[1])
         sweep_without_lists(self.tiling, self.groups, abreast, state.z, counts, given, term, key, first, last)
@@ -260,11 +287,11 @@ class TileSweeper:
 
     def give(self, words: IntArray) -> tuple[Int32Array, UInt16Array] | None:
         """Return the lists of some words, sizes and topics, whose order is that of the draws; None without lists."""
-        return pack_lists(words, self.lists) if self.sparse else None
+        return pack_lists(words, self.words) if self.sparse else None
 
     def take(self, n_wk: Int32Array, block: int, words: IntArray, n_k: IntArray, lists: Any) -> None:
         """Go on with the words of a block, whose counts and their sums are new, where another left it."""
         self.n_bk[block] = n_k
         if self.sparse:
             sizes, topics = lists
-            unpack_lists(words, sizes, topics, n_wk, self.lists)
+            unpack_lists(words, sizes, topics, n_wk, self.words)

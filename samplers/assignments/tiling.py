@@ -19,7 +19,7 @@ from ppl_topics._util.compiled import compiled, inlined
 from ppl_topics.core.tokens import Tokens
 from ppl_topics.samplers.counts import make_chunks_of_all
 
-__all__ = ["NO_BLOCK", "Tiling", "block_at", "default_blocks", "make_tiling"]
+__all__ = ["NO_BLOCK", "Tiling", "WordOrder", "block_at", "default_blocks", "make_tiling", "split_tiling"]
 
 NO_BLOCK = -1
 TOKENS_PER_BLOCK = 2**18
@@ -52,6 +52,23 @@ class Tiling(NamedTuple):
     word_block: Int16Array
     doc_ptr: IntArray
     words: UInt32Array
+
+
+class WordOrder(NamedTuple):
+    """The tokens of some words of a tiling, each tile sorted by word, and those of a word in corpus order.
+
+    Attributes
+    ----------
+    order : ndarray of uint32
+    docs : ndarray of uint32
+        The document of each token of `order`.
+    tile_ptr : ndarray of int64 of shape (B, G + 1)
+        As in `Tiling`.
+    """
+
+    order: UInt32Array
+    docs: UInt32Array
+    tile_ptr: IntArray
 
 
 def default_blocks(n_tokens: int) -> int:
@@ -108,6 +125,18 @@ def deal_words(words: IntArray, counts: IntArray, n_blocks: int) -> Int16Array:
     return word_block
 
 
+def split_tiling(tiling: Tiling, by_word: BoolArray) -> tuple[Tiling, WordOrder]:
+    """Split a tiling into the tokens of some words, of which `by_word` is a mask, sorted by word, and all others."""
+    selected = np.zeros(len(tiling.word_block), np.bool_)
+    selected[tiling.words[tiling.order]] = True
+    how = tiling.word_block, tiling.group_ptr
+    order, tile_ptr = sort_tokens(tiling.doc_ptr, tiling.words, selected & ~by_word, *how)
+    return (
+        tiling._replace(order=order, tile_ptr=tile_ptr),
+        WordOrder(*sort_by_word(tiling.doc_ptr, tiling.words, selected & by_word, *how)),
+    )
+
+
 @compiled
 def sort_tokens(
     doc_ptr: IntArray, words: UInt32Array, selected: BoolArray, word_block: Int16Array, group_ptr: IntArray
@@ -133,3 +162,35 @@ def sort_tokens(
             order[following[word_block[word]]] = token
             following[word_block[word]] += 1
     return order, tile_ptr
+
+
+@compiled
+def sort_by_word(
+    doc_ptr: IntArray, words: UInt32Array, selected: BoolArray, word_block: Int16Array, group_ptr: IntArray
+) -> tuple[UInt32Array, UInt32Array, IntArray]:
+    """Sort the selected tokens by block, document group and word; return the attributes of `WordOrder`."""
+    n_blocks = n_groups = group_ptr.size - 1
+    following = np.zeros((n_groups, word_block.size), dtype=np.int64)
+    for group in range(n_groups):
+        for token in range(doc_ptr[group_ptr[group]], doc_ptr[group_ptr[group + 1]]):
+            following[group, words[token]] += 1
+    tile_ptr = np.zeros((n_blocks, n_groups + 1), dtype=np.int64)
+    reached = 0
+    for block in range(n_blocks):
+        own = np.flatnonzero(selected & (word_block == block))
+        tile_ptr[block, 0] = reached
+        for group in range(n_groups):
+            for word in own:
+                size = following[group, word]
+                following[group, word] = reached
+                reached += size
+            tile_ptr[block, group + 1] = reached
+    order, docs = np.empty(reached, dtype=np.uint32), np.empty(reached, dtype=np.uint32)
+    for group in range(n_groups):
+        for doc in range(group_ptr[group], group_ptr[group + 1]):
+            for token in range(doc_ptr[doc], doc_ptr[doc + 1]):
+                word = words[token]
+                if selected[word]:
+                    order[following[group, word]], docs[following[group, word]] = token, doc
+                    following[group, word] += 1
+    return order, docs, tile_ptr

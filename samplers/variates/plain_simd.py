@@ -41,6 +41,7 @@ __all__ = [
     "eight_positive",
     "eight_set",
     "exponential",
+    "find_number",
     "lowest_bit",
     "running_sums",
     "running_sums_of_counts",
@@ -224,6 +225,11 @@ def eight_positive(counts: IntegerArray, row: int, cell: int) -> int:
 def eight_set(flags: UInt8Array, row: int, cell: int) -> int:
     """Return a mask of eight bits: which of the eight bytes of a row from `cell` on are not zero."""
     return sum(bool(flags[row, cell + bit] != 0) << bit for bit in range(LANES))
+
+
+def find_number(numbers: UInt16Array, begin: int, end: int, number: int) -> int:
+    """Return the first place from `begin` on of a number; `end` if it is not before that."""
+    return next((place for place in range(begin, end) if numbers[place] == number), end)
 
 
 def lowest_bit(mask: int) -> int:

@@ -9,12 +9,15 @@ from numba import types
 from numba.extending import intrinsic
 
 from ppl_topics.samplers.variates.philox import BUFFER
-from ppl_topics.samplers.variates.simd import INTEGERS, LANES, WORD, data_of, emit_load, row_of
+from ppl_topics.samplers.variates.simd import INTEGERS, LANES, WORD, data_of, emit_load, row_of, spread, word
 
-__all__ = ["CELLS", "compare_bytes", "eight_positive", "eight_set", "lowest_bit"]
+__all__ = ["AT_ONCE", "CELLS", "compare_bytes", "eight_positive", "eight_set", "find_number", "lowest_bit"]
 
 CELLS = 64
 """Bytes of a stream's buffer, and bits of a mask."""
+
+AT_ONCE = 16
+"""How many numbers `find_number` reads at once, so that as many may lie after the end."""
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -64,6 +67,44 @@ def eight_set(typingctx: Any, flags: Any, row: Any, cell: Any) -> Any:
         return builder.zext(builder.bitcast(flagged, ir.IntType(LANES)), WORD)
 
     return types.uint64(flags, types.int64, types.int64), codegen
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def find_number(typingctx: Any, numbers: Any, begin: Any, end: Any, number: Any) -> Any:
+    """Return the first place from `begin` on of a number of 16 bits; `end` if it is not before that."""
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = data_of(context, builder, signature, arguments, 0)
+        begin, end, before = arguments[1], arguments[2], builder.block
+        sought = spread(builder, builder.trunc(arguments[3], ir.IntType(16)), AT_ONCE)
+        body, onward, found, done = (builder.append_basic_block(name) for name in ("find", "onward", "found", "done"))
+        builder.cbranch(builder.icmp_signed("<", begin, end), body, done)
+
+        builder.position_at_end(body)
+        place = builder.phi(WORD)
+        some = builder.load(builder.bitcast(builder.gep(data, [place]), sought.type.as_pointer()), align=2)
+        mask = builder.bitcast(builder.icmp_unsigned("==", some, sought), ir.IntType(AT_ONCE))
+        following = builder.add(place, word(AT_ONCE))
+        place.add_incoming(begin, before)
+        place.add_incoming(following, onward)
+        builder.cbranch(builder.icmp_unsigned("!=", mask, ir.Constant(mask.type, 0)), found, onward)
+
+        builder.position_at_end(onward)
+        builder.cbranch(builder.icmp_signed("<", following, end), body, done)
+
+        builder.position_at_end(found)
+        first = builder.add(place, builder.zext(builder.cttz(mask, ir.Constant(ir.IntType(1), 1)), WORD))
+        # What lies after the end may be equal, too.
+        first = builder.select(builder.icmp_signed("<", first, end), first, end)
+        builder.branch(done)
+
+        builder.position_at_end(done)
+        result = builder.phi(WORD)
+        for value, block in ((end, before), (end, onward), (first, found)):
+            result.add_incoming(value, block)
+        return result
+
+    return types.int64(numbers, types.int64, types.int64, types.int64), codegen
 
 
 @intrinsic  # type: ignore[untyped-decorator]

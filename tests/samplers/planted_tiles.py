@@ -5,6 +5,7 @@ import numpy as np
 import ppl_topics as pt
 
 BLOCKS = 2
+BY_WORD = "by word: "
 
 
 def draw(weights, uniform):
@@ -96,41 +97,49 @@ def blocks(bug):
 
 
 def lists(bug):
+    """Lists of the topics of words, or those of documents, one word after another."""
+    by_word, bug = bug.startswith(BY_WORD), bug.removeprefix(BY_WORD)
+
     def build(binding):
         n_words, n_topics = binding.sizes.words, binding.sizes.topics
 
         def step(state, memory, key):
             rng, counts = key.generator(), Counts(binding, state)
             alpha, beta = state.alpha.tolist(), state.beta.tolist()
-            listed = [[k for k in range(n_topics) if counts.n_wk[w][k]] for w in range(n_words)]
-            stale = None
-            for token, word in enumerate(counts.words):
-                doc, old = counts.docs[token], counts.z[token]
+            by_row, others = (counts.n_dk, counts.n_wk) if by_word else (counts.n_wk, counts.n_dk)
+            listed = [[k for k in range(n_topics) if row[k]] for row in by_row]
+            stale, tokens = None, range(len(counts.words))
+            for token in sorted(tokens, key=lambda i: counts.words[i]) if by_word else tokens:
+                doc, word, old = counts.docs[token], counts.words[token], counts.z[token]
+                row, other = (doc, word) if by_word else (word, doc)
                 counts.move(token, old, -1)
-                if bug != "an emptied topic stays listed" and not counts.n_wk[word][old]:
-                    listed[word].remove(old)
+                if bug != "an emptied topic stays listed" and not by_row[row][old]:
+                    listed[row].remove(old)
+                priors, factors = [beta[word]] * n_topics, alpha
+                if by_word:
+                    priors, factors = factors, priors
                 weight = [
-                    (counts.n_dk[doc][k] + alpha[k]) / (counts.in_words(range(n_words), k) + sum(beta))
+                    (others[other][k] + factors[k]) / (counts.in_words(range(n_words), k) + sum(beta))
                     for k in range(n_topics)
                 ]
-                smooth = [beta[word] * x for x in weight]
-                if bug == "the smoothing part without beta":
+                smooth = [prior * x for prior, x in zip(priors, weight, strict=True)]
+                if bug == "the smoothing part without its prior":
                     smooth = weight
-                if bug == "the smoothing part of the document before":
+                if bug == "the smoothing part of the token before":
                     smooth, stale = stale or smooth, smooth
-                if bug == "the smoothing part only over the word's topics":
-                    smooth = [x if k in listed[word] else 0.0 for k, x in enumerate(smooth)]
-                part = {k: max(counts.n_wk[word][k], bug == "an emptied topic stays listed") for k in listed[word]}
+                if bug == "the smoothing part only over the list":
+                    smooth = [x if k in listed[row] else 0.0 for k, x in enumerate(smooth)]
+                part = {k: max(by_row[row][k], bug == "an emptied topic stays listed") for k in listed[row]}
                 if bug == "the last listed topic is missing" and part:
-                    del part[listed[word][-1]]
+                    del part[listed[row][-1]]
                 total = list(smooth)
                 for k, n in part.items():
                     total[k] += n * weight[k]
                 new = draw(total, rng.random())
                 counts.z[token] = new
                 counts.move(token, new, +1)
-                if new not in listed[word]:
-                    listed[word].append(new)
+                if new not in listed[row]:
+                    listed[row].append(new)
             state.set_z(np.array(counts.z))
 
         return pt.KernelFunctions(step)
@@ -209,9 +218,10 @@ PLANTED_TILES = {
     }),
     "sparse_collapsed": ("lda_collapsed", OUT, lists, {
         "quick": ["the last listed topic is missing"],
-        "slow": ["the smoothing part without beta", "the smoothing part only over the word's topics",
-                 "an emptied topic stays listed",
-                 "the smoothing part of the document before"],
+        "slow": ["the smoothing part without its prior", "the smoothing part only over the list",
+                 "an emptied topic stays listed", "the smoothing part of the token before",
+                 "by word: the last listed topic is missing", "by word: the smoothing part without its prior",
+                 "by word: an emptied topic stays listed", "by word: the smoothing part of the token before"],
     }),
     "semi_collapsed": ("lda_collapsed", OUT, semi, {
         "quick": ["rare tokens stay"],

@@ -14,7 +14,7 @@ from ppl_topics.engine.executor import Executor
 from ppl_topics.samplers.assignments import tile_sweeper
 from ppl_topics.samplers.assignments.block_masses import count_blocks, draw_masses, sum_by_block, sum_rows
 from ppl_topics.samplers.assignments.tile_sweeper import TileSweeper
-from ppl_topics.samplers.assignments.tiling import default_blocks, make_tiling
+from ppl_topics.samplers.assignments.tiling import default_blocks, make_tiling, split_tiling
 from ppl_topics.samplers.responses.response_term import NO_RESPONSE
 from ppl_topics.schedule import make_plan
 
@@ -55,12 +55,23 @@ def run(model, sweeps=3, seed=1, threads=numba.config.NUMBA_NUM_THREADS):
     for sweep in range(sweeps):
         executor.sweep(state, memories, seed, 0, sweep)
     state.check()
+    if isinstance(memories[0], TileSweeper) and memories[0].sparse:
+        check_lists(memories[0], state)
     return state
 
 
+def check_lists(sweeper, state):
+    """The lists of words and documents, of which a sweep has moved tokens, are those of z."""
+    for lists, counts in ((sweeper.words, state.n_wk), (sweeper.documents, state.n_dk)):
+        for row in np.flatnonzero(np.diff(lists.ptr)):
+            entries = slice(lists.ptr[row], lists.ptr[row] + lists.sizes[row])
+            found = dict(zip(lists.topics[entries].tolist(), lists.counts[entries].tolist(), strict=True))
+            assert found == {topic: count for topic, count in enumerate(counts[row].tolist()) if count > 0}
+
+
 @contextmanager
-def tiles_with(name, most_listed, n_blocks=2):
-    """The tile kernel with lists as short as one asks for, so that words change from lists to the dense draw."""
+def tiles_with(name, most, n_blocks=2):
+    """The tile kernel with lists, in which words of at most so many tokens are rare."""
 
     @pt.kernel(name, exact=True, **OUT)
     def build(binding):
@@ -69,7 +80,7 @@ def tiles_with(name, most_listed, n_blocks=2):
         tiling = make_tiling(tokens, every, every, n_blocks)
 
         def init(state):
-            return TileSweeper(tokens, tiling, sizes.topics, most_listed)
+            return TileSweeper(tokens, tiling, sizes.topics, tokens.word_counts <= most)
 
         def step(state, sweeper, key):
             beta_sum = sum_by_block(tiling.word_block, state.beta, n_blocks)
@@ -133,6 +144,25 @@ def test_the_number_of_blocks_grows_with_the_corpus():
     assert [default_blocks(n) for n in sizes] == [1, 1, 2, 2, 4, 4, 4, 8, 16]
 
 
+def test_a_tiling_is_split_into_rare_words_and_frequent_ones_in_the_order_of_the_words():
+    tokens = indexed(random_documents())
+    every = np.ones(40, np.bool_)
+    whole = make_tiling(tokens, np.arange(40) % 3 > 0, every, 3)
+    frequent = tokens.word_counts > 30
+    rare, by_word = split_tiling(whole, frequent)
+    for block in range(3):
+        for group in range(3):
+            both = [
+                tiling.order[slice(*tiling.tile_ptr[block, group : group + 2])] for tiling in (rare, by_word, whole)
+            ]
+            in_whole = both.pop()
+            expected = in_whole[~frequent[tokens.words[in_whole]]], in_whole[frequent[tokens.words[in_whole]]]
+            assert np.array_equal(both[0], expected[0])
+            assert np.array_equal(both[1], expected[1][np.argsort(tokens.words[expected[1]], kind="stable")])
+    assert np.array_equal(by_word.docs, tokens.docs[by_word.order])
+    assert 0 < len(by_word.order) < len(whole.order)
+
+
 SCHEDULES = {
     "3 blocks": pt.step("z", "block_collapsed", blocks=3),
     "50 blocks": pt.step("z", "block_collapsed", blocks=50),
@@ -152,8 +182,8 @@ def test_counts_stay_those_of_z(schedule, topics):
 
 def test_counts_stay_those_of_z_with_lists_and_short_documents():
     """More topics than the documents have tokens: weights are kept from document to document."""
-    with tiles_with("short_lists", most_listed=3):
-        run(bound(pt.step("z", "short_lists"), 600))
+    with tiles_with("with_lists", most=20):
+        run(bound(pt.step("z", "with_lists"), 600))
 
 
 @pytest.mark.parametrize(
@@ -210,6 +240,19 @@ def test_tiny_concentrations_leave_a_distribution(kernel):
     assert abs(counts - n_docs / 3).max() < 5 * np.sqrt(n_docs * 2 / 9)
 
 
+@pytest.mark.parametrize("alpha", [1e-60, 1e-20, 1e-9])
+def test_what_a_token_leaves_is_not_what_rounding_left(alpha):
+    """A document of one token weighs next to nothing without it, and may get a topic that its word does not have."""
+    n_docs = 2000
+    documents = [[d % 2] for d in range(n_docs)]
+    with tiles_with("all_rare", most=n_docs, n_blocks=1), tiles_with("none_rare", most=0, n_blocks=1):
+        for kernel in ("all_rare", "none_rare"):
+            model = bound(pt.step("z", kernel), 3, documents, 2, alpha=alpha, beta=1e4)
+            counts = np.bincount(run(model, sweeps=2).z, minlength=3)
+            # The topics of a word are as good as uniform; 5 standard deviations, and 3 for what they are not.
+            assert abs(counts - n_docs / 3).max() < 8 * np.sqrt(n_docs * 2 / 9)
+
+
 @pytest.mark.parametrize("n_blocks", [2, 3])
 def test_blocks_are_certified(n_blocks):
     schedule = pt.step("z", "block_collapsed", blocks=n_blocks)
@@ -224,10 +267,10 @@ def test_semi_collapsed_is_certified(rare):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("most_listed", [1, 2])
-def test_short_lists_are_certified(most_listed):
-    with tiles_with("short_lists", most_listed):
-        assert pt.verify("lda_collapsed", kernel="short_lists", **QUICK).passed
+@pytest.mark.parametrize("most", [0, 1, 2])
+def test_lists_are_certified(most):
+    with tiles_with("with_lists", most):
+        assert pt.verify("lda_collapsed", kernel="with_lists", **QUICK).passed
 
 
 def ranks_in_their_distributions(model, sweeps, alpha_factor=1.0):
@@ -238,12 +281,15 @@ def ranks_in_their_distributions(model, sweeps, alpha_factor=1.0):
     """
     executor, state = Executor(model), model.initial_state(1, 0)
     memories, rng = executor.memories(state), np.random.default_rng(1)
-    words, docs = model.tokens.words, model.tokens.docs
+    (sweeper,) = memories
+    words, docs, order = model.tokens.words, model.tokens.docs, sweeper.tiling.order
+    if sweeper.sparse:
+        order = np.concatenate([order, sweeper.by_word.order])
     ranks = []
     for sweep in range(sweeps):
         z, n_dk, n_wk, n_k = state.z.copy(), state.n_dk.copy(), state.n_wk.copy(), state.n_k.copy()
         executor.sweep(state, memories, 1, 0, sweep)
-        for i, (word, doc) in enumerate(zip(words, docs, strict=True)):
+        for i, word, doc in zip(order, words[order], docs[order], strict=True):
             for change, topic in ((-1, z[i]), (1, state.z[i])):
                 if change > 0:
                     distribution = (n_dk[doc] + alpha_factor * state.alpha) * (n_wk[word] + state.beta[word])
@@ -263,10 +309,10 @@ def p_uniform(ranks):
 
 
 @pytest.mark.parametrize("topics", [3, 8, 20, 100])
-@pytest.mark.parametrize("kernel", ["block_collapsed", "sparse_collapsed", "listed"])
+@pytest.mark.parametrize("kernel", ["block_collapsed", "sparse_collapsed", "some_rare", "none_rare"])
 def test_draws_follow_the_full_conditional(kernel, topics):
     """A false alarm in a million; topics beyond eight take another way through the code than `verify` reaches."""
-    with tiles_with("listed", most_listed=max(2, topics // 4), n_blocks=1):
+    with tiles_with("some_rare", most=30, n_blocks=1), tiles_with("none_rare", most=0, n_blocks=1):
         model = bound(pt.step("z", kernel), topics, alpha=0.3, beta=0.1)
         ranks = ranks_in_their_distributions(model, sweeps=5)
         assert p_uniform(ranks) > 1e-6

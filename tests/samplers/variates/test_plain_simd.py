@@ -35,6 +35,7 @@ count_rows_below = caller(simd_categorical.count_rows_below, 4)
 compare_bytes = caller(simd_masks.compare_bytes, 2)
 eight_positive = caller(simd_masks.eight_positive, 3)
 eight_set = caller(simd_masks.eight_set, 3)
+find_number = caller(simd_masks.find_number, 4)
 lowest_bit = caller(simd_masks.lowest_bit, 1)
 totals_by_particle = caller(simd_particles.totals_by_particle, 5)
 draw_by_particle = caller(simd_particles.draw_by_particle, 8)
@@ -81,7 +82,7 @@ def test_running_sums_of_exponentials(size):
 def test_running_sums_of_list(size, dtype):
     rng = np.random.default_rng(size)
     weights, begin = float32(rng, 3, 300), 5
-    topics = np.full(begin + size + 8, 65535, np.uint16)
+    topics = rng.integers(0, 300, begin + size + 8).astype(np.uint16)
     topics[begin : begin + size] = np.sort(rng.permutation(300)[:size])
     counts = (rng.integers(1, 9, topics.size) * (1 if dtype is np.int32 else 0.3)).astype(dtype)
     for row in range(3):
@@ -156,3 +157,14 @@ def test_prefetching_changes_nothing():
     matrix = np.arange(600, dtype=np.float32).reshape(2, 300)
     caller(prefetch_row, 2)(matrix, 1)
     assert np.array_equal(matrix.ravel(), np.arange(600))
+
+
+@pytest.mark.parametrize("size", [0, 1, 15, 16, 17, 40])
+def test_a_number_is_found_where_it_is_first(size):
+    rng = np.random.default_rng(size)
+    numbers = rng.integers(0, 30, 3 + size + 16).astype(np.uint16)
+    numbers[3 + size] = 65535
+    for number in (*range(31), 65535):
+        arguments = numbers, 3, 3 + size, number
+        assert find_number(*arguments) == plain_simd.find_number(*arguments)
+    assert find_number(numbers, 3, 3 + size, 65535) == 3 + size

@@ -21,7 +21,7 @@ from ppl_topics.engine.executor import Executor
 from ppl_topics.engine.phases import Phases
 from ppl_topics.engine.summary import Summary, of_documents, of_topics, summarise
 from ppl_topics.engine.topic_sums import topic_sums
-from ppl_topics.samplers.assignments import block_masses
+from ppl_topics.samplers.assignments import block_masses, tile_sweeper
 from ppl_topics.schedule import make_plan
 from ppl_topics.schedule.costs import CorpusSizes
 from ppl_topics.schedule.plan import to_data
@@ -84,8 +84,9 @@ def test_learned_concentrations(phi: str) -> None:
 @pytest.mark.parametrize(
     ("blocks", "topics"), [(None, 7), (1, 7), (2, 7), (3, 7), (6, 7), (8, 7), (16, 7), (4, 600), (3, 600)]
 )
-def test_blocks_of_words_that_rotate(blocks: int | None, topics: int) -> None:
-    """With 600 topics words have lists, in the order of which topics are drawn."""
+def test_blocks_of_words_that_rotate(blocks: int | None, topics: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With 600 topics rare words have lists, in the order of which topics are drawn, as documents have for others."""
+    monkeypatch.setattr(tile_sweeper, "RARE", 109)
     step = {"z": {"kernel": "block_collapsed", "blocks": blocks}}
     assert_same_everywhere(bound("lda_collapsed", step, topics=topics))
 
