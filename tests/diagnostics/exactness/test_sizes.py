@@ -1,6 +1,7 @@
 """Errors in code that only some sizes reach: the tiny corpus certifies them, and Geweke's test on larger ones refuses.
 
-The kernel below is collapsed Gibbs with one error of four. Seeds are fixed.
+The kernel below is collapsed Gibbs with one error of four. Seeds are fixed. With `FREQUENT_WORD`, a frequent word gets
+no topic that its document does not have, where there are many topics.
 """
 
 import importlib
@@ -18,7 +19,7 @@ from ppl_topics.schedule.tree import steps
 
 verify = importlib.import_module("ppl_topics.diagnostics.exactness.verify")
 
-NOTHING, LAST_ROW, FULL_LIST, TILE_COUNTS, UNDERFLOW = range(5)
+NOTHING, LAST_ROW, FREQUENT_WORD, TILE_COUNTS, UNDERFLOW = range(5)
 
 
 @numba.njit
@@ -39,13 +40,10 @@ def sweep(doc_ptr, words, z, state_counts, concentrations, uniforms, error):
                 n_dk[old] -= 1
                 n_wk[word, old] -= 1
                 n_k[old] -= 1
-                listed = 0
                 for k in range(n_topics):
-                    count = n_wk[word, k]
-                    listed += count > 0
-                    if error == FULL_LIST and n_topics > 512 and listed > n_topics // 8:
-                        count = 0
-                    weights[k] = (n_dk[k] + alpha[k]) * (count + beta[word]) / (n_k[k] + beta.sum())
+                    weights[k] = (n_dk[k] + alpha[k]) * (n_wk[word, k] + beta[word]) / (n_k[k] + beta.sum())
+                if error == FREQUENT_WORD and n_topics > 512 and n_wk[word].sum() >= 256 and n_dk.sum() > 0:
+                    weights[n_dk == 0] = 0.0
                 if error == LAST_ROW and n_topics > 8:
                     weights[n_topics - n_topics % 8 :] *= 0.5
                 cumulated = np.cumsum(weights)
@@ -94,7 +92,7 @@ SLOW = pytest.mark.slow
 
 
 @pytest.mark.parametrize(
-    "error", [LAST_ROW, UNDERFLOW, pytest.param(FULL_LIST, marks=SLOW), pytest.param(TILE_COUNTS, marks=SLOW)]
+    "error", [LAST_ROW, UNDERFLOW, pytest.param(FREQUENT_WORD, marks=SLOW), pytest.param(TILE_COUNTS, marks=SLOW)]
 )
 def test_an_error_on_a_path_is_refused(error, monkeypatch):
     assert not certificate(error).certified
