@@ -51,7 +51,7 @@ NumberOfBlocks = Annotated[int, pydantic.Field(ge=1, le=1024)]
     automatic=True,
     parallel_over="doc and word",
     distributes="rotate",
-    cost="N * (34 + 0.2 * K if K <= 512 else 90 + 0.6 * K_d + 0.01 * K) + N * (16 * min(1, C) + 0.9 * C)",
+    cost="N * (53 + 0.18 * K if K <= 512 else 90 + 0.6 * K_d + 0.01 * K) + N * (16 * min(1, C) + 0.9 * C)",
     tasks="min(16, max(N // 2**18, min(4, N // 2**14)))",
     memory="4 * N + (11 * N if K > 512 else 4 * D * K if 2 * D * K <= N else 0) + 50 * D * C + 10 * N * min(1, C)",
     reference="Griffiths, Steyvers 2004, eq. 5, given the masses of blocks of words",
