@@ -15,6 +15,7 @@ from ppl_topics._util.compiled import parallel
 from ppl_topics.samplers.counts import WORD_CHUNKS, make_chunks
 from ppl_topics.samplers.variates.simd import FLOATS, LANES, WORD, emit_load, row_of, spread
 from ppl_topics.samplers.variates.simd_categorical import new_sums, running_sums_of_products
+from ppl_topics.samplers.variates.simd_masks import lowest_bit
 
 __all__ = ["LikelyTopics", "eight_at_least", "list_likely_topics"]
 
@@ -137,13 +138,3 @@ def eight_at_least(typingctx: Any, matrix: Any, row: Any, cell: Any, level: Any)
         return builder.zext(builder.bitcast(reached, ir.IntType(LANES)), WORD)
 
     return types.uint64(matrix, types.int64, types.int64, types.float32), codegen
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def lowest_bit(typingctx: Any, mask: Any) -> Any:
-    """Return the number of the lowest set bit of a mask that is not zero."""
-
-    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
-
-    return types.int64(types.uint64), codegen

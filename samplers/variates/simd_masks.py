@@ -29,13 +29,7 @@ def compare_bytes(typingctx: Any, stream: Any, level: Any) -> Any:
         kind = ir.VectorType(ir.IntType(8), CELLS)
         place = builder.gep(data, [ir.Constant(WORD, BUFFER)])
         cells = builder.load(builder.bitcast(place, kind.as_pointer()), align=8)
-        undefined = ir.Constant(kind, ir.Undefined)
-        single = builder.insert_element(
-            undefined, builder.trunc(arguments[1], ir.IntType(8)), ir.Constant(ir.IntType(32), 0)
-        )
-        level = builder.shuffle_vector(
-            single, undefined, ir.Constant(ir.VectorType(ir.IntType(32), CELLS), [0] * CELLS)
-        )
+        level = spread(builder, builder.trunc(arguments[1], ir.IntType(8)), CELLS)
         masks = [builder.bitcast(builder.icmp_unsigned(how, cells, level), WORD) for how in ("<", "==")]
         return context.make_tuple(builder, signature.return_type, masks)
 
