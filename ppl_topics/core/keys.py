@@ -13,7 +13,7 @@ import numpy as np
 
 __all__ = ["STREAMS", "Key", "Reserved"]
 
-STREAMS = 11
+STREAMS = 12
 """Version of the draws that a seed gives: to be raised whenever anything draws otherwise than before.
 
 A run is resumed only by a ppl-topics of the same version. A test holds the draws of every kernel to it.

@@ -23,7 +23,8 @@ from ppl_topics.core.registry import kernel
 from ppl_topics.core.state import ChainState
 from ppl_topics.samplers.counts import make_chunks
 from ppl_topics.samplers.topics.sparse_gammas import GammaShapes, draw_gammas
-from ppl_topics.samplers.variates.dirichlet import dirichlet, dirichlet_in_log_space
+from ppl_topics.samplers.variates.dirichlet import dirichlet_in_log_space, dirichlet_of_counts
+from ppl_topics.samplers.variates.small_gammas import new_proposals, set_shape
 from ppl_topics.samplers.variates.streams import new_stream, start
 
 __all__ = ["dirichlet_rows", "dirichlet_weights", "draw_phi", "draw_phi_of", "draw_rows", "draw_theta"]
@@ -139,18 +140,34 @@ def draw_theta(doc_ptr: IntArray, z: UnsignedArray, alpha: Alpha, key: Key, thet
     """Draw theta_d from Dirichlet(n_d + alpha_d), alpha at least 1e-300, in parallel over documents."""
     chunk_ptr = make_chunks(doc_ptr, CHUNKS)
     for chunk in numba.prange(CHUNKS):
-        stream = new_stream()
-        row = np.empty(alpha.rows.shape[1])
-        for doc in range(chunk_ptr[chunk], chunk_ptr[chunk + 1]):
-            start(stream, key, doc)
-            own = alpha.row[doc] if alpha.row.size > 0 else 0
-            for topic in range(row.size):
-                row[topic] = alpha.rows[own, topic]
-            for token in range(doc_ptr[doc], doc_ptr[doc + 1]):
-                row[z[token]] += 1.0
-            dirichlet(stream, row, row)
-            for topic in range(row.size):
-                theta[doc, topic] = row[topic]
+        draw_theta_of(chunk_ptr[chunk], chunk_ptr[chunk + 1], doc_ptr, z, alpha, key, theta)
+
+
+@compiled
+def draw_theta_of(
+    first: int, last: int, doc_ptr: IntArray, z: UnsignedArray, alpha: Alpha, key: Key, theta: Float32Array
+) -> None:
+    """Draw theta of documents `first` to `last` - 1."""
+    n_topics = theta.shape[1]
+    stream, proposals = new_stream(), new_proposals(n_topics)
+    prior, counts, row = np.empty(n_topics), np.zeros(n_topics), np.empty(n_topics)
+    known, prior_mass = -1, 0.0
+    for doc in range(first, last):
+        own = alpha.row[doc] if alpha.row.size > 0 else 0
+        if own != known:
+            known, prior_mass = own, 0.0
+            for topic in range(n_topics):
+                prior[topic] = alpha.rows[own, topic]
+                prior_mass += prior[topic]
+                set_shape(proposals, topic, prior[topic], 1.0)
+        for token in range(doc_ptr[doc], doc_ptr[doc + 1]):
+            counts[z[token]] += 1.0
+        start(stream, key, doc)
+        mass = prior_mass + (doc_ptr[doc + 1] - doc_ptr[doc])
+        dirichlet_of_counts(stream, prior, counts, mass, proposals, row)
+        for topic in range(n_topics):
+            theta[doc, topic] = row[topic]
+            counts[topic] = 0.0
 
 
 @kernel(

@@ -8,10 +8,11 @@ import numpy as np
 
 from ppl_topics._util.arrays import FloatArray
 from ppl_topics._util.compiled import compiled
-from ppl_topics.samplers.variates.gamma import gamma, log_gamma
+from ppl_topics.samplers.variates.gamma import gamma, gamma_above_one, gamma_below_one, log_gamma
+from ppl_topics.samplers.variates.small_gammas import Proposals, accepted, propose
 from ppl_topics.samplers.variates.streams import Stream
 
-__all__ = ["dirichlet", "dirichlet_in_log_space"]
+__all__ = ["dirichlet", "dirichlet_in_log_space", "dirichlet_of_counts"]
 
 
 SAFE_SUM = 1.0
@@ -38,6 +39,35 @@ def dirichlet(stream: Stream, shape: FloatArray, out: FloatArray) -> None:
         out[index] = value
         total += value
     for index in range(shape.size):
+        out[index] /= total
+
+
+@compiled
+def dirichlet_of_counts(
+    stream: Stream, prior: FloatArray, counts: FloatArray, mass: float, proposals: Proposals, out: FloatArray
+) -> None:
+    """Draw as `dirichlet` does, of concentrations ``prior + counts`` that sum to `mass`, most counts being zero.
+
+    The shapes of the proposals are the prior, of width 1.
+    """
+    if mass < SAFE_SUM:
+        for index in range(prior.size):
+            out[index] = prior[index] + counts[index]
+        dirichlet_in_log_space(stream, out, out)
+        return
+    propose(stream, prior.size, proposals)
+    total = 0.0
+    for index in range(prior.size):
+        shape = prior[index] + counts[index]
+        if shape < 1.0:
+            value = accepted(stream, index, shape, 1.0, proposals)
+            if value == 0.0:
+                value = gamma_below_one(stream, shape)
+        else:
+            value = gamma_above_one(stream, shape)
+        out[index] = value
+        total += value
+    for index in range(prior.size):
         out[index] /= total
 
 

@@ -143,6 +143,25 @@ def test_distribution_of_theta():
     assert smallest_p_value(columns, alpha + np.array([0, 1, 1])) < FALSE_ALARM
 
 
+def test_distribution_of_theta_with_few_of_many_topics():
+    """Of topics without tokens, with concentrations far below 1, below 1 and above it."""
+    n_docs, alpha = 5000, np.array([0.7, 1e-3, 0.02, 0.1, 0.1, 0.4, 0.9, 1.0, 1.6, 0.2, 0.05])
+    z = np.tile(np.array([0, 5, 5, 8], dtype=np.uint8), n_docs)
+    theta = np.empty((n_docs, alpha.size), dtype=np.float32)
+    draw_theta(fixed(np.arange(0, 4 * n_docs + 1, 4)), z, Alpha.shared(alpha), Key(1, 0, 0), theta)
+    # Marginals are Beta; of the smaller concentrations some are zero in float32.
+    columns, concentration = theta.T.astype(float), alpha + np.bincount([0, 5, 5, 8], minlength=alpha.size)
+    enough = concentration >= 0.1
+    columns, shapes = columns[enough], concentration[enough]
+
+    def p_value(shapes):
+        laws = [stats.beta(shape, concentration.sum() - shape) for shape in shapes]
+        return min(stats.kstest(x, law.cdf).pvalue for x, law in zip(columns, laws, strict=True)) * len(laws)
+
+    assert p_value(shapes) > FALSE_ALARM
+    assert p_value(shapes + 0.1 * (shapes == 0.1)) < FALSE_ALARM
+
+
 def test_proportions_of_empty_documents_and_one_topic():
     theta = np.empty((3, 4), dtype=np.float32)
     draw_theta(
