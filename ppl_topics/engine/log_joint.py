@@ -17,7 +17,7 @@ import numpy as np
 from ppl_topics._util.arrays import Float32Array, FloatArray, Int32Array, IntArray, UInt8Array, UnsignedArray
 from ppl_topics._util.compiled import compiled, parallel
 from ppl_topics.core.alpha import Alpha
-from ppl_topics.samplers.concentration.log_pochhammer import log_pochhammer
+from ppl_topics.samplers.concentration.log_pochhammer import FEW, log_pochhammer
 from ppl_topics.samplers.counts import add_in_order, make_chunks
 from ppl_topics.samplers.variates.row_masks import positive_cells
 from ppl_topics.samplers.variates.simd_masks import CELLS, lowest_bit
@@ -30,6 +30,7 @@ __all__ = [
     "log_phi_part",
     "log_theta_part",
     "log_words_given_phi",
+    "phi_terms",
     "theta_terms",
 ]
 
@@ -104,24 +105,44 @@ def log_phi_part(n_wk: Int32Array, n_k: IntArray, beta: FloatArray) -> float:
     return log_included_phi_part(n_wk, n_k, beta, np.full(n_topics, beta_sum))
 
 
-@parallel
+@compiled
 def log_included_phi_part(n_wk: Int32Array, n_k: IntArray, beta: FloatArray, mass: FloatArray) -> float:
     """Log p(w | z, beta, I), phi integrated out, where each topic includes its own words."""
+    return phi_terms(n_wk, n_k, beta, mass)[0]
+
+
+@parallel
+def phi_terms(n_wk: Int32Array, n_k: IntArray, beta: FloatArray, mass: FloatArray) -> tuple[float, int]:
+    """Return `log_included_phi_part` and how many counts n_kw are not zero, which takes one pass over the counts.
+
+    Rising factorials of few factors are multiplied, as in `theta_terms`.
+    """
     n_words, n_topics = n_wk.shape
     partial = np.zeros(CHUNKS)
+    met = np.zeros(CHUNKS, dtype=np.int64)
     for chunk in numba.prange(CHUNKS):
-        value = 0.0
+        value, product, present = 0.0, 1.0, 0
         for word in range(n_words * chunk // CHUNKS, n_words * (chunk + 1) // CHUNKS):
             for first in range(0, n_topics, CELLS):
                 positive = positive_cells(n_wk, word, first, min(first + CELLS, n_topics))
                 while positive != ZERO:
-                    value += log_pochhammer(beta[word], n_wk[word, first + lowest_bit(positive)])
+                    count = n_wk[word, first + lowest_bit(positive)]
                     positive &= positive - ONE
-        partial[chunk] = value
+                    present += 1
+                    if count >= FEW:
+                        value += log_pochhammer(beta[word], count)
+                        continue
+                    for before in range(count):
+                        product *= beta[word] + before
+                        if product < SMALL or product > LARGE:
+                            value += math.log(product)
+                            product = 1.0
+        partial[chunk] = value + math.log(product)
+        met[chunk] = present
     normaliser = 0.0
     for topic in range(n_topics):
         normaliser += log_pochhammer(mass[topic], n_k[topic])
-    return add_in_order(partial) - normaliser
+    return add_in_order(partial) - normaliser, met.sum()
 
 
 @parallel

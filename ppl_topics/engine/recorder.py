@@ -16,7 +16,7 @@ from ppl_topics.core.state import ChainState
 from ppl_topics.engine.bind import BoundModel
 from ppl_topics.engine.executor import SweepRecord
 from ppl_topics.engine.finite_check import check_recorded
-from ppl_topics.engine.summary import of_documents, of_topics, summarise
+from ppl_topics.engine.summary import of_documents, summarise
 from ppl_topics.engine.topic_sums import topic_sums
 from ppl_topics.engine.traced import Traced
 from ppl_topics.errors import SpecError
@@ -200,7 +200,7 @@ class Recorder:
         if summary is None:
             documents = of_documents(self.bound.tokens.chunk_ptr, state)
             sizes = self.bound.sizes
-            summary = summarise(sizes.docs, sizes.topics, [documents], of_topics(self.topics, state))
+            summary = summarise(sizes.docs, sizes.topics, [documents], self.topics.summarise(state))
         marginal = summary.log_marginal
         held = (
             state.arrays

@@ -10,10 +10,10 @@ import numpy as np
 from ppl_topics._util.arrays import FloatArray, IntArray
 from ppl_topics.core.state import ChainState
 from ppl_topics.engine.log_joint import theta_terms
-from ppl_topics.engine.topic_sums import TopicSums
+from ppl_topics.engine.topic_sums import OfTopics
 from ppl_topics.samplers.counts import add_in_order
 
-__all__ = ["OfDocuments", "OfTopics", "Summary", "of_documents", "of_topics", "summarise"]
+__all__ = ["OfDocuments", "Summary", "of_documents", "summarise"]
 
 
 class OfDocuments(NamedTuple):
@@ -21,13 +21,6 @@ class OfDocuments(NamedTuple):
 
     terms: FloatArray
     met: int
-
-
-class OfTopics(NamedTuple):
-    """log p(w | z), given any indicators, and the shares of counts and of phi that are not zero."""
-
-    log_words: float
-    densities: Mapping[str, float]
 
 
 class Summary(NamedTuple):
@@ -41,11 +34,6 @@ def of_documents(pieces: IntArray, state: ChainState) -> OfDocuments:
     """Summarise the documents of a state, which are cut into pieces."""
     doc_ptr, z = state.tokens.drawn(state.z)
     return OfDocuments(*theta_terms(pieces, doc_ptr, z, state.document_alpha))
-
-
-def of_topics(topics: TopicSums, state: ChainState) -> OfTopics:
-    """Summarise the counts by word of a state, and its indicators."""
-    return OfTopics(topics.log_words(state), topics.densities(state))
 
 
 def summarise(docs: int, topics: int, documents: Sequence[OfDocuments], words: OfTopics) -> Summary:

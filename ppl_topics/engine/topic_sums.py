@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,13 +15,13 @@ from ppl_topics.core.tokens import Sizes
 from ppl_topics.engine.log_joint import (
     density_n_kw,
     density_phi,
-    log_included_phi_part,
-    log_phi_part,
     log_sparse_phi_part,
     log_words_given_phi,
+    phi_terms,
 )
 from ppl_topics.results.mean_topics import SparseMean
 from ppl_topics.samplers.concentration.log_pochhammer import log_pochhammer
+from ppl_topics.samplers.counts import add_in_order
 from ppl_topics.samplers.topics.expected import (
     MeanCells,
     add_expected_sparse,
@@ -31,7 +32,17 @@ from ppl_topics.samplers.topics.included_rows import included_mass
 from ppl_topics.samplers.topics.sparse_counts import sparse_mass
 from ppl_topics.spec import Model
 
-__all__ = ["TopicSums", "topic_sums"]
+__all__ = ["OfTopics", "TopicSums", "topic_sums"]
+
+
+class OfTopics(NamedTuple):
+    """log p(w | z), given any indicators, and the shares of counts and of phi that are not zero.
+
+    Of topics that are given, or have keywords, it is log p(w | z, phi).
+    """
+
+    log_words: float
+    densities: Mapping[str, float]
 
 
 class TopicSums(ABC):
@@ -43,12 +54,8 @@ class TopicSums(ABC):
     mean: Any
 
     @abstractmethod
-    def log_words(self, state: ChainState) -> float:
-        """Return log p(w | z), given any indicators, and given the topics if these are given or have keywords."""
-
-    @abstractmethod
-    def densities(self, state: ChainState) -> dict[str, float]:
-        """Return the share of the counts by word that are not zero; with indicators, that of phi too."""
+    def summarise(self, state: ChainState) -> OfTopics:
+        """Summarise the counts by word of a state, and its indicators."""
 
     @abstractmethod
     def add(self, state: ChainState, weight: float) -> None:
@@ -61,11 +68,10 @@ class AllWords(TopicSums):
     def __init__(self, sizes: Sizes) -> None:
         self.mean = np.zeros((sizes.words, sizes.topics), dtype=np.float32)
 
-    def log_words(self, state: ChainState) -> float:
-        return log_phi_part(state.n_wk, state.n_k, state.beta)
-
-    def densities(self, state: ChainState) -> dict[str, float]:
-        return {"density_n_kw": density_n_kw(state.n_wk)}
+    def summarise(self, state: ChainState) -> OfTopics:
+        mass = np.full(state.sizes.topics, add_in_order(state.beta))
+        log_words, met = phi_terms(state.n_wk, state.n_k, state.beta, mass)
+        return OfTopics(log_words, {"density_n_kw": met / max(1, state.n_wk.size)})
 
     def add(self, state: ChainState, weight: float) -> None:
         update_mean_phi(state.n_wk, state.n_k, state.beta, weight, self.mean)
@@ -74,12 +80,11 @@ class AllWords(TopicSums):
 class SomeWords(AllWords):
     """Of topics that include some words, by indicators."""
 
-    def log_words(self, state: ChainState) -> float:
-        mass = included_mass(state.beta, state.arrays["included"])
-        return log_included_phi_part(state.n_wk, state.n_k, state.beta, mass)
-
-    def densities(self, state: ChainState) -> dict[str, float]:
-        return {**super().densities(state), "density_phi": density_phi(state.arrays["included"])}
+    def summarise(self, state: ChainState) -> OfTopics:
+        included = state.arrays["included"]
+        log_words, met = phi_terms(state.n_wk, state.n_k, state.beta, included_mass(state.beta, included))
+        densities = {"density_n_kw": met / max(1, state.n_wk.size), "density_phi": density_phi(included)}
+        return OfTopics(log_words, densities)
 
     def add(self, state: ChainState, weight: float) -> None:
         included = state.arrays["included"]
@@ -94,8 +99,9 @@ class GivenTopics(AllWords):
         super().__init__(sizes)
         self._phi = phi
 
-    def log_words(self, state: ChainState) -> float:
-        return log_words_given_phi(state.n_wk, state.arrays[self._phi])
+    def summarise(self, state: ChainState) -> OfTopics:
+        log_words = log_words_given_phi(state.n_wk, state.arrays[self._phi])
+        return OfTopics(log_words, {"density_n_kw": density_n_kw(state.n_wk)})
 
     def add(self, state: ChainState, weight: float) -> None:
         self.mean[:] = state.arrays[self._phi]
@@ -115,13 +121,14 @@ class WithSeeds(AllWords):
         super().__init__(sizes)
         self._cells, self._number = cells, number
 
-    def log_words(self, state: ChainState) -> float:
+    def summarise(self, state: ChainState) -> OfTopics:
         with with_tokens(state, self._cells, self._number):
-            value = super().log_words(state)
+            value = super().summarise(state).log_words
         beta = state.beta
         # Less what the tokens are that are not the corpus's.
         value -= sum(log_pochhammer(beta[word], self._number) for word in self._cells.words)
-        return value + sum(log_pochhammer(beta.sum(), self._number * int(n)) for n in np.diff(self._cells.pointer))
+        value += sum(log_pochhammer(beta.sum(), self._number * int(n)) for n in np.diff(self._cells.pointer))
+        return OfTopics(value, {"density_n_kw": density_n_kw(state.n_wk)})
 
     def add(self, state: ChainState, weight: float) -> None:
         with with_tokens(state, self._cells, self._number):
@@ -135,16 +142,13 @@ class SparseWords(TopicSums):
         pointer, topics = np.zeros(sizes.words + 1, np.int64), np.zeros(0, np.uint16)
         self.mean = SparseMean(pointer, topics, np.zeros(0), np.ones(sizes.topics))
 
-    def log_words(self, state: ChainState) -> float:
+    def summarise(self, state: ChainState) -> OfTopics:
         sparse, beta = _sparse(state), state.beta
         mass = sparse_mass(beta, sparse)
-        return log_sparse_phi_part(sparse.pointer, sparse.counts, state.n_k, beta, mass)
-
-    def densities(self, state: ChainState) -> dict[str, float]:
-        sparse = _sparse(state)
+        log_words = log_sparse_phi_part(sparse.pointer, sparse.counts, state.n_k, beta, mass)
         cells = max(1, state.sizes.words * state.sizes.topics)
         counted = int(np.count_nonzero(sparse.counts[: sparse.size]))
-        return {"density_n_kw": counted / cells, "density_phi": sparse.size / cells}
+        return OfTopics(log_words, {"density_n_kw": counted / cells, "density_phi": sparse.size / cells})
 
     def add(self, state: ChainState, weight: float) -> None:
         before = MeanCells(self.mean.pointer, self.mean.topics, self.mean.values)

@@ -9,8 +9,9 @@ import numpy as np
 
 from ppl_topics._util.arrays import Int32Array, IntArray, UInt16Array, UnsignedArray
 from ppl_topics._util.compiled import compiled, inlined, parallel
+from ppl_topics.samplers.variates.row_masks import positive_cells
 from ppl_topics.samplers.variates.simd_categorical import Integer
-from ppl_topics.samplers.variates.simd_masks import AT_ONCE, find_number
+from ppl_topics.samplers.variates.simd_masks import AT_ONCE, CELLS, find_number, lowest_bit
 
 __all__ = [
     "NO_SLOT",
@@ -26,6 +27,7 @@ __all__ = [
 
 CHUNKS = 64
 NO_SLOT = np.int64(-1)
+ZERO, ONE = np.uint64(0), np.uint64(1)
 
 
 class TopicLists(NamedTuple):
@@ -69,14 +71,16 @@ def list_topics_of_words(n_wk: Int32Array, lists: TopicLists) -> None:
 @compiled
 def list_row(word: int, n_wk: Int32Array, lists: TopicLists) -> None:
     """Write the list of one word."""
-    begin, size = lists.ptr[word], 0
-    for topic in range(n_wk.shape[1]):
-        count = n_wk[word, topic]
-        if count > 0:
-            lists.topics[begin + size] = topic
-            lists.counts[begin + size] = count
-            size += 1
-    lists.sizes[word] = size
+    begin = end = lists.ptr[word]
+    for first in range(0, n_wk.shape[1], CELLS):
+        positive = positive_cells(n_wk, word, first, min(first + CELLS, n_wk.shape[1]))
+        while positive != ZERO:
+            topic = first + lowest_bit(positive)
+            positive &= positive - ONE
+            lists.topics[end] = topic
+            lists.counts[end] = n_wk[word, topic]
+            end += 1
+    lists.sizes[word] = end - begin
 
 
 @parallel

@@ -6,7 +6,7 @@ import math
 
 from ppl_topics._util.compiled import compiled
 
-__all__ = ["log_pochhammer"]
+__all__ = ["FEW", "log_pochhammer"]
 
 FEW = 16
 STIRLING_FROM = 12.0

@@ -27,8 +27,8 @@ from ppl_topics.engine.bind import bind_tokens, index_tokens
 from ppl_topics.engine.cluster.counts import encode
 from ppl_topics.engine.cluster.members import Store
 from ppl_topics.engine.executor import Executor
-from ppl_topics.engine.summary import OfDocuments, OfTopics, of_documents, of_topics
-from ppl_topics.engine.topic_sums import TopicSums, topic_sums
+from ppl_topics.engine.summary import OfDocuments, of_documents
+from ppl_topics.engine.topic_sums import OfTopics, TopicSums, topic_sums
 from ppl_topics.schedule import Plan, make_plan
 from ppl_topics.schedule.warmup import Annealing
 from ppl_topics.spec import load_spec
@@ -294,7 +294,7 @@ def values(store: Store, name: Name, asked: Asked, whole: bool) -> Values:
     if not whole:
         return Values(z, sent, documents)
     counts = encode(state.n_wk) if asked.counts else None
-    return Values(z, sent, documents, of_topics(part.topics, state), state.n_k, counts)
+    return Values(z, sent, documents, part.topics.summarise(state), state.n_k, counts)
 
 
 def checksums(store: Store, name: Name) -> dict[str, int]:

@@ -19,7 +19,7 @@ from ppl_topics.engine.cluster.members import Inline, MemberLostError
 from ppl_topics.engine.cluster.sharded import ShardedExecutor, _as_data
 from ppl_topics.engine.executor import Executor
 from ppl_topics.engine.phases import Phases
-from ppl_topics.engine.summary import Summary, of_documents, of_topics, summarise
+from ppl_topics.engine.summary import Summary, of_documents, summarise
 from ppl_topics.engine.topic_sums import topic_sums
 from ppl_topics.samplers.assignments import block_masses, tile_sweeper
 from ppl_topics.schedule import make_plan
@@ -214,7 +214,7 @@ def test_members_that_are_lost_change_nothing(lost_at: set[int], kernel: Any) ->
 def summary_of(model: BoundModel, state: ChainState) -> Summary:
     documents = of_documents(model.tokens.chunk_ptr, state)
     topics = topic_sums(model.model, model.sizes, sparse=False)
-    return summarise(model.sizes.docs, model.sizes.topics, [documents], of_topics(topics, state))
+    return summarise(model.sizes.docs, model.sizes.topics, [documents], topics.summarise(state))
 
 
 @pytest.mark.parametrize("rotates", [False, True], ids=["doc", "rotate"])
