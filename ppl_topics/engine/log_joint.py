@@ -15,7 +15,7 @@ import numba
 import numpy as np
 
 from ppl_topics._util.arrays import Float32Array, FloatArray, Int32Array, IntArray, UInt8Array, UnsignedArray
-from ppl_topics._util.compiled import compiled, parallel
+from ppl_topics._util.compiled import compiled, inlined, parallel
 from ppl_topics.core.alpha import Alpha
 from ppl_topics.samplers.concentration.log_pochhammer import FEW, log_pochhammer
 from ppl_topics.samplers.counts import add_in_order, make_chunks
@@ -37,6 +37,10 @@ __all__ = [
 
 CHUNKS = 64
 SMALL, LARGE = 1e-5, 1e280
+
+MOST_BY_TOPIC = 128
+"""With no more topics than this, the tokens of a document are counted first, and its topics looked at after."""
+
 ZERO, ONE = np.uint64(0), np.uint64(1)
 
 
@@ -74,25 +78,78 @@ def theta_terms(chunk_ptr: IntArray, doc_ptr: IntArray, z: UnsignedArray, alpha:
     partial = np.zeros(chunk_ptr.size - 1)
     met = np.zeros(chunk_ptr.size - 1, dtype=np.int64)
     for chunk in numba.prange(chunk_ptr.size - 1):
-        in_doc = np.zeros(alpha.rows.shape[1], dtype=np.int64)
-        value, product, present = 0.0, 1.0, 0
+        in_doc = np.zeros((2, alpha.rows.shape[1]), dtype=np.int32)
+        value, product = 0.0, 1.0
         for doc in range(chunk_ptr[chunk], chunk_ptr[chunk + 1]):
             own = alpha.row[doc] if alpha.row.size > 0 else 0
-            for token in range(doc_ptr[doc], doc_ptr[doc + 1]):
-                topic = z[token]
-                before = in_doc[topic]
-                in_doc[topic] = before + 1
-                present += before == 0
-                product *= alpha.rows[own, topic] + before
-                if product < SMALL or product > LARGE:
-                    value += math.log(product)
-                    product = 1.0
-            for token in range(doc_ptr[doc], doc_ptr[doc + 1]):
-                in_doc[z[token]] = 0
-            value -= log_pochhammer(sums[own], doc_ptr[doc + 1] - doc_ptr[doc])
+            tokens = z[doc_ptr[doc] : doc_ptr[doc + 1]]
+            if alpha.rows.shape[1] <= MOST_BY_TOPIC:
+                value, product, present = rise_by_topic(tokens, alpha.rows, own, in_doc, value, product)
+            else:
+                value, product, present = rise_by_token(tokens, alpha.rows, own, in_doc, value, product)
+            met[chunk] += present
+            value -= log_pochhammer(sums[own], tokens.size)
         partial[chunk] = value + math.log(product)
-        met[chunk] = present
     return partial, met.sum()
+
+
+@inlined
+def rise_by_topic(
+    tokens: UnsignedArray, alpha: FloatArray, own: int, in_doc: Int32Array, value: float, product: float
+) -> tuple[float, float, int]:
+    """Multiply the rising factorials of a document, and return how many topics it has; with few topics.
+
+    Every other token is counted apart: to count tokens of one topic, each must wait for the one before it.
+    """
+    n_topics, present = alpha.shape[1], 0
+    for token in range(0, tokens.size - 1, 2):
+        in_doc[0, tokens[token]] += 1
+        in_doc[1, tokens[token + 1]] += 1
+    if tokens.size % 2 == 1:
+        in_doc[0, tokens[tokens.size - 1]] += 1
+    for topic in range(n_topics):
+        in_doc[0, topic] += in_doc[1, topic]
+    for first in range(0, n_topics, CELLS):
+        positive = positive_cells(in_doc, 0, first, min(first + CELLS, n_topics))
+        while positive != ZERO:
+            topic = first + lowest_bit(positive)
+            positive &= positive - ONE
+            present += 1
+            value, product = rise(alpha[own, topic], in_doc[0, topic], value, product)
+    in_doc[:] = 0
+    return value, product, present
+
+
+@inlined
+def rise_by_token(
+    tokens: UnsignedArray, alpha: FloatArray, own: int, in_doc: Int32Array, value: float, product: float
+) -> tuple[float, float, int]:
+    """As `rise_by_topic`, with many topics, of which a document has few."""
+    present = 0
+    for topic in tokens:
+        before = in_doc[0, topic]
+        in_doc[0, topic] = before + 1
+        present += before == 0
+        product *= alpha[own, topic] + before
+        if product < SMALL or product > LARGE:
+            value += math.log(product)
+            product = 1.0
+    for topic in tokens:
+        in_doc[0, topic] = 0
+    return value, product, present
+
+
+@inlined
+def rise(start: float, count: int, value: float, product: float) -> tuple[float, float]:
+    """Multiply the rising factorial of `count` factors, or add its logarithm if they are many."""
+    if count >= FEW:
+        return value + log_pochhammer(start, count), product
+    for before in range(count):
+        product *= start + before
+        if product < SMALL or product > LARGE:
+            value += math.log(product)
+            product = 1.0
+    return value, product
 
 
 @compiled
@@ -129,14 +186,7 @@ def phi_terms(n_wk: Int32Array, n_k: IntArray, beta: FloatArray, mass: FloatArra
                     count = n_wk[word, first + lowest_bit(positive)]
                     positive &= positive - ONE
                     present += 1
-                    if count >= FEW:
-                        value += log_pochhammer(beta[word], count)
-                        continue
-                    for before in range(count):
-                        product *= beta[word] + before
-                        if product < SMALL or product > LARGE:
-                            value += math.log(product)
-                            product = 1.0
+                    value, product = rise(beta[word], count, value, product)
         partial[chunk] = value + math.log(product)
         met[chunk] = present
     normaliser = 0.0

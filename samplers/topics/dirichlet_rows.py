@@ -63,14 +63,16 @@ def draw_phi(n_wk: Int32Array, n_k: IntArray, beta: FloatArray, key: Key, phi: F
 
 def draw_phi_of(words: IntArray, n_wk: Int32Array, n_k: IntArray, beta: FloatArray, key: Key) -> Float32Array:
     """Draw phi of some words alone, shape (W, K): to them, all others are one word (aggregation of a Dirichlet)."""
-    counts, concentrations, drawn = n_wk, beta, words
+    counts, concentrations = n_wk, beta
+    drawn: IntArray | slice = words
     if len(words) < len(beta):
-        kept = n_wk[words]
-        others = n_k - kept.sum(axis=0, dtype=np.int64)
+        together = np.empty((len(words) + 1, n_wk.shape[1]), np.int32)
+        together[:-1] = n_wk[words]
+        others = n_k - together[:-1].sum(axis=0, dtype=np.int64)
         if others.max() <= MOST_TOKENS:
-            counts = np.vstack([kept, others.astype(np.int32)])
+            together[-1], counts = others, together
             concentrations = np.append(beta[words], np.delete(beta, words).sum())
-            drawn = np.arange(len(words))
+            drawn = slice(len(words))
     phi = np.empty(counts.shape, np.float32)
     draw_phi(counts, n_k, concentrations, key, phi)
     return phi if len(words) == len(beta) else phi[drawn]

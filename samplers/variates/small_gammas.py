@@ -123,7 +123,8 @@ def accepted(stream: Stream, index: int, shape: float, width: float, proposals: 
 
     What is below 1 - x is below exp(-x): the first 24 bits of the uniform number nearly always show it.
     """
-    point, value = proposals.point[index], proposals.value[index]
+    point: float = proposals.point[index]
+    value: float = proposals.value[index]
     coarse = np.float64(np.int64(proposals.raw[index] & COARSE_MASK))
     if point <= width and (coarse + 1.0) * 2.0**-24 <= 1.0 - value:
         return value

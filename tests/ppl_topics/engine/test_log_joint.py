@@ -35,10 +35,10 @@ def make_corpus(n_docs=200, n_words=30, n_topics=7, dtype=np.uint8):
     return doc_ptr, generator.integers(0, n_words, z.size), z, n_words, n_topics
 
 
-@pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
+@pytest.mark.parametrize(("dtype", "n_topics"), [(np.uint8, 7), (np.uint8, 128), (np.uint8, 129), (np.uint16, 300)])
 @pytest.mark.parametrize("scale", [1e-300, 1e-6, 1.0, 1e4])
-def test_parts_equal_scipy(dtype, scale):
-    doc_ptr, words, z, n_words, n_topics = make_corpus(dtype=dtype)
+def test_parts_equal_scipy(dtype, n_topics, scale):
+    doc_ptr, words, z, n_words, _ = make_corpus(n_topics=n_topics, dtype=dtype)
     n_dk, n_wk = counts_of(doc_ptr, words, z, n_words, n_topics)
     generator = np.random.default_rng(2)
     alpha, beta = scale * (0.1 + generator.random(n_topics)), scale * (0.1 + generator.random(n_words))
