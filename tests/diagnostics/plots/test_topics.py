@@ -53,7 +53,7 @@ def test_some_topics_and_what_is_missing(plain, bare, apart):
 
 
 def test_words_that_a_topic_excludes_have_no_bar():
-    fit = pt.sample("lda_spike_slab", corpus(), topics=3, chains=1, inclusion=0.2, **FAST)
+    fit = pt.sample("lda_spike_slab", corpus(), topics=3, chains=1, inclusion=0.05, **FAST)
     phi = fit.groups["constant_data"]["phi_mean"].values[0]
     assert (phi == 0).any()
     for panel, mean in zip(fit.plot_topics([0, 1, 2], n_words=12), phi, strict=True):
