@@ -42,8 +42,6 @@ CACHE, ARRAY = 2**20, 2**28
 """Bytes of a thread's cache, and of an array that no cache holds."""
 OF_TOKEN = 4 + 4 + 2
 """Bytes of a token: its place in the order, its word and its topic."""
-ALL_BUT_PARALLEL = {"draw_phi", "log_phi_part"}
-"""Serial functions that leave all but nothing to parallel ones, which they call."""
 
 
 class Timed:
@@ -66,7 +64,7 @@ def time_parallel_functions() -> None:
     """Put a clock around each parallel function that Python calls, all of them compiled by now."""
     for name, module in list(sys.modules.items()):
         for attribute, value in list(vars(module).items()) if name.startswith("ppl_topics") else ():
-            if isinstance(value, Dispatcher) and ("parallel" in value.targetoptions or attribute in ALL_BUT_PARALLEL):
+            if isinstance(value, Dispatcher) and "parallel" in value.targetoptions:
                 setattr(module, attribute, Timed(value))
 
 

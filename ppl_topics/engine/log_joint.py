@@ -25,7 +25,6 @@ from ppl_topics.samplers.variates.simd_masks import CELLS, lowest_bit
 __all__ = [
     "density_n_kw",
     "density_phi",
-    "log_included_phi_part",
     "log_marginal",
     "log_phi_part",
     "log_theta_part",
@@ -130,10 +129,7 @@ def rise_by_token(
         before = in_doc[0, topic]
         in_doc[0, topic] = before + 1
         present += before == 0
-        product *= alpha[own, topic] + before
-        if product < SMALL or product > LARGE:
-            value += math.log(product)
-            product = 1.0
+        value, product = multiply(alpha[own, topic] + before, value, product)
     for topic in tokens:
         in_doc[0, topic] = 0
     return value, product, present
@@ -145,34 +141,31 @@ def rise(start: float, count: int, value: float, product: float) -> tuple[float,
     if count >= FEW:
         return value + log_pochhammer(start, count), product
     for before in range(count):
-        product *= start + before
-        if product < SMALL or product > LARGE:
-            value += math.log(product)
-            product = 1.0
+        value, product = multiply(start + before, value, product)
+    return value, product
+
+
+@inlined
+def multiply(factor: float, value: float, product: float) -> tuple[float, float]:
+    """Multiply by a factor, and turn the product into its logarithm before it leaves the range of floats."""
+    product *= factor
+    if product < SMALL or product > LARGE:
+        return value + math.log(product), 1.0
     return value, product
 
 
 @compiled
 def log_phi_part(n_wk: Int32Array, n_k: IntArray, beta: FloatArray) -> float:
     """Log p(w | z, beta), phi integrated out (Griffiths and Steyvers 2004, equation 2)."""
-    n_words, n_topics = n_wk.shape
-    beta_sum = 0.0
-    for word in range(n_words):
-        beta_sum += beta[word]
-    return log_included_phi_part(n_wk, n_k, beta, np.full(n_topics, beta_sum))
-
-
-@compiled
-def log_included_phi_part(n_wk: Int32Array, n_k: IntArray, beta: FloatArray, mass: FloatArray) -> float:
-    """Log p(w | z, beta, I), phi integrated out, where each topic includes its own words."""
-    return phi_terms(n_wk, n_k, beta, mass)[0]
+    return phi_terms(n_wk, n_k, beta, np.full(n_k.size, add_in_order(beta)))[0]
 
 
 @parallel
 def phi_terms(n_wk: Int32Array, n_k: IntArray, beta: FloatArray, mass: FloatArray) -> tuple[float, int]:
-    """Return `log_included_phi_part` and how many counts n_kw are not zero, which takes one pass over the counts.
+    """Return log p(w | z, beta, I), phi integrated out, and how many counts n_kw are not zero, in one pass over these.
 
-    Rising factorials of few factors are multiplied, as in `theta_terms`.
+    The mass is the sum of beta over the words that each topic includes. Rising factorials of few factors are
+    multiplied, as in `theta_terms`.
     """
     n_words, n_topics = n_wk.shape
     partial = np.zeros(CHUNKS)
@@ -199,7 +192,7 @@ def phi_terms(n_wk: Int32Array, n_k: IntArray, beta: FloatArray, mass: FloatArra
 def log_sparse_phi_part(
     pointer: IntArray, counts: Int32Array, n_k: IntArray, beta: FloatArray, mass: FloatArray
 ) -> float:
-    """As `log_included_phi_part`, of sparse topics (see `ppl_topics.core.sparse_topics.SparseTopics`)."""
+    """Return log p(w | z, beta, I), as `phi_terms` does, of `ppl_topics.core.sparse_topics.SparseTopics`."""
     n_words = beta.size
     partial = np.zeros(CHUNKS)
     for chunk in numba.prange(CHUNKS):

@@ -10,7 +10,7 @@ import ppl_topics as pt
 from ppl_topics.core.alpha import Alpha
 from ppl_topics.diagnostics.exactness.tiny import TinyModel, tiny_spec
 from ppl_topics.engine.bind import index_tokens
-from ppl_topics.engine.log_joint import log_included_phi_part, log_marginal, log_theta_part
+from ppl_topics.engine.log_joint import log_marginal, log_theta_part, phi_terms
 from ppl_topics.prediction.infer import NewTopics
 from ppl_topics.samplers.topics.included_rows import included_mass
 from ppl_topics.schedule.assign import admissible
@@ -180,12 +180,12 @@ def test_log_marginal_by_enumeration(corpus):
             np.add.at(n_wk, (list(words), list(z)), 1)
             n_k = n_wk.sum(axis=0, dtype=np.int64)
             value = log_theta_part(pointer, np.array(z, np.uint8), alpha)
-            total += np.exp(value + log_included_phi_part(n_wk, n_k, beta, mass))
+            total += np.exp(value + phi_terms(n_wk, n_k, beta, mass)[0])
     assert total == pytest.approx(1.0, rel=1e-12)
     everywhere = np.full(2, beta.sum())
     n_wk = np.array([[1, 0], [0, 1], [1, 0]], np.int32)
     whole = log_theta_part(pointer, np.array([0, 1, 0], np.uint8), alpha)
-    whole += log_included_phi_part(n_wk, n_wk.sum(axis=0, dtype=np.int64), beta, everywhere)
+    whole += phi_terms(n_wk, n_wk.sum(axis=0, dtype=np.int64), beta, everywhere)[0]
     plain = log_marginal(pointer, np.array([0, 1, 0], np.uint8), n_wk, n_wk.sum(axis=0, dtype=np.int64), alpha, beta)
     assert plain == pytest.approx(whole, rel=1e-14)
 

@@ -15,7 +15,7 @@ from ppl_topics.core.tokens import TokensByDocument
 from ppl_topics.diagnostics.exactness.goodness import chi_square
 from ppl_topics.engine.bind import bind, index_tokens
 from ppl_topics.engine.executor import Executor
-from ppl_topics.engine.log_joint import log_included_phi_part, log_sparse_phi_part
+from ppl_topics.engine.log_joint import log_sparse_phi_part, phi_terms
 from ppl_topics.engine.recorder import ChainDraws, Recorder
 from ppl_topics.results.mean_topics import mean_topics
 from ppl_topics.samplers.assignments.listed_partially_collapsed import AllGivenSparse, sweep_listed_partially_collapsed
@@ -118,7 +118,7 @@ def test_sums_are_those_of_arrays(dense):
     sparse = SparseTopics.of(included, n_wk)
     mass = sparse_mass(beta, sparse)
     assert mass == pytest.approx(included_mass(beta, included), rel=1e-12)
-    expected = log_included_phi_part(n_wk, n_k, beta, mass)
+    expected = phi_terms(n_wk, n_k, beta, mass)[0]
     assert log_sparse_phi_part(sparse.pointer, sparse.counts, n_k, beta, mass) == pytest.approx(expected, rel=1e-12)
     set_mean_phi(sparse, n_k, beta)
     assert sparse.dense("phi") == pytest.approx(included * (n_wk + beta[:, None]) / (n_k + mass), rel=1e-6)
