@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import gzip
+import importlib
+import inspect
 import json
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.error import URLError
 
 import pytest
@@ -16,6 +21,7 @@ from ppl_topics.corpus.datasets.docstring_extraction import extract_docstrings
 from ppl_topics.corpus.datasets.prose import prose
 from ppl_topics.errors import CorpusError
 
+DEFINING = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 SHARED = Path(__file__).parents[3].parent / "shared" / "data"
 
 SOURCE = '''
@@ -88,6 +94,7 @@ def make_package(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "pack" / "tests" / "test_x.py").write_text('"""A test."""\n')
     (folder / "pack" / "none.py").write_text("x = 1\n")
     monkeypatch.syspath_prepend(str(folder))
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
 
 
 def test_docstrings_are_extracted_without_importing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,6 +112,38 @@ def test_docstrings_are_extracted_without_importing(tmp_path: Path, monkeypatch:
     ]
     assert "pack" not in sys.modules
     assert list(extract_docstrings("no_such_package")) == []
+    assert list((tmp_path / "pack" / "__pycache__").glob("module.*.pyc")), "compiled once"
+
+
+def docstrings_of_syntax(node: ast.AST, name: str) -> Iterator[tuple[str, str]]:
+    """Names and docstrings, by `ast`, of what is defined in a piece of syntax."""
+    text = ast.get_docstring(node) if isinstance(node, DEFINING) else None
+    if text:
+        yield name, text
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, ast.Lambda):
+            yield from docstrings_of_syntax(child, f"{name}.{child.name}" if isinstance(child, DEFINING[1:]) else name)
+
+
+@pytest.mark.parametrize("package", ["asyncio", "email", "json", "logging", "unittest"])
+def test_docstrings_are_those_that_ast_finds(package: str) -> None:
+    found = [(each.name, inspect.cleandoc(each.text).strip()) for each in extract_docstrings(package)]
+    root = Path(next(iter(importlib.import_module(package).__path__)))
+    expected = []
+    for path in root.rglob("*.py"):
+        source, inside = path.read_text(encoding="utf-8"), path.relative_to(root).with_suffix("").parts
+        if '"""' in source and not {"tests", "test"}.intersection(inside):
+            module = ".".join([package, *inside]).removesuffix(".__init__")
+            expected += [(name, text.strip()) for name, text in docstrings_of_syntax(ast.parse(source), module)]
+    assert len(found) > 20
+    assert sorted(found) == sorted(expected)
+
+
+def test_docstrings_where_compiled_files_have_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_package(tmp_path, monkeypatch)
+    monkeypatch.setattr(sys, "flags", SimpleNamespace(optimize=2))
+    assert len(list(extract_docstrings("pack"))) == 9
+    assert not list(tmp_path.rglob("*.pyc"))
 
 
 def test_prose_keeps_what_a_person_reads() -> None:
