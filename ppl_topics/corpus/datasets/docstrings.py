@@ -38,7 +38,7 @@ def load_docstrings(
 ) -> Corpus:
     """Gather the docstrings of installed packages as a corpus.
 
-    They are read from the source files; nothing is imported. Doctests, code, formulas, section titles, types
+    They are read from the packages' files; nothing is imported. Doctests, code, formulas, section titles, types
     of parameters and bibliographies are left out, and so are tests, vendored packages and repeated texts.
     The result depends only on the installed versions.
 
