@@ -34,7 +34,7 @@ import ppl_topics as pt
 from ppl_topics.diagnostics.comparison import inefficiency_table
 
 CHAINS, DRAWS, OWN, TOP_WORDS = 4, 50, 0.9, 10
-ABREAST = 3
+ABREAST = 4
 """Runs side by side in the figure."""
 CLUSTERS = "clusters of documents"
 MEASURES = ("log p(w, z) / N", "nats between the chains", "topics that recur in all", "seconds")
@@ -78,12 +78,12 @@ def draw(results: Path, figure: Path) -> None:
 
     records = [json.loads(line) for line in results.read_text().splitlines()]
     by_run = {(r["setting"]["corpus"], r["setting"]["K"], r["program"], r["measure"]): r for r in records}
-    runs = list(dict.fromkeys((corpus, topics) for corpus, topics, *_ in by_run))
+    runs = sorted({(corpus, topics) for corpus, topics, *_ in by_run})
     ways = ["plain", CLUSTERS, "temperature 20", "temperature 100"]
     # Text stays text, and the file has the same bytes each time.
     plt.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "modes", "font.family": "sans-serif"})
     lines = -(-len(runs) // ABREAST)
-    fig, panels = plt.subplots(2 * lines, ABREAST, figsize=(8.7, 3.6 * lines), sharey=True)
+    fig, panels = plt.subplots(2 * lines, ABREAST, figsize=(10.5, 3.6 * lines), sharey=True)
     for unused in panels.flat:
         unused.set_visible(False)
     for number, run in enumerate(runs):
