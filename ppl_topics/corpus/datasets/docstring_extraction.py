@@ -36,8 +36,8 @@ class Docstring(NamedTuple):
 def extract_docstrings(package: str) -> Iterator[Docstring]:
     """Collect the docstrings of an installed package from its ``.py`` files.
 
-    The package is not imported. They come from its compiled files (``.pyc``), which are written where there are none,
-    as an import would: to parse the sources takes 20 times as long. Docstrings that extension modules get through
+    The package is not imported. They come from its compiled files (``.pyc``), which are far sooner read than sources
+    are parsed; where there are none, they are written, as by an import. Docstrings that extension modules get through
     ``add_newdoc`` calls are among them. Tests and vendored packages are not.
     """
     spec = importlib.util.find_spec(package)
@@ -89,6 +89,7 @@ def _of_code(code: CodeType, name: str) -> Iterator[Docstring]:
 
 
 def _docstring(code: CodeType) -> str | None:
+    """Return the docstring of a module, class or function, given its code."""
     if code.co_flags & inspect.CO_OPTIMIZED:
         cells = tuple(CellType() for _ in code.co_freevars)
         return FunctionType(code, {}, closure=cells).__doc__
