@@ -28,6 +28,7 @@ from numba.core.dispatcher import Dispatcher
 from numpy.typing import NDArray
 
 import ppl_topics as pt
+from ppl_topics._util.tasks import for_each
 from ppl_topics.core.tokens import Tokens
 from ppl_topics.engine.bind import index_tokens
 from ppl_topics.samplers.assignments.tiling import Tiling, block_at, default_blocks, make_tiling
@@ -45,18 +46,19 @@ OF_TOKEN = 4 + 4 + 2
 
 
 class Timed:
-    """A parallel function, and the seconds spent in it."""
+    """A parallel function, or `for_each`, and the seconds spent in each function or task."""
 
     seconds: ClassVar[dict[str, float]] = {}
 
     def __init__(self, function: Any) -> None:
-        self.function, self.name = function, function.py_func.__name__
+        self.function = function
 
     def __call__(self, *arguments: Any) -> Any:
         """Call it."""
         began = time.perf_counter()
         result = self.function(*arguments)
-        self.seconds[self.name] = self.seconds.get(self.name, 0.0) + time.perf_counter() - began
+        name = (arguments[0] if self.function is for_each else self.function).py_func.__name__
+        self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - began
         return result
 
 
@@ -64,7 +66,8 @@ def time_parallel_functions() -> None:
     """Put a clock around each parallel function that Python calls, all of them compiled by now."""
     for name, module in list(sys.modules.items()):
         for attribute, value in list(vars(module).items()) if name.startswith("ppl_topics") else ():
-            if isinstance(value, Dispatcher) and "parallel" in value.targetoptions:
+            parallel = isinstance(value, Dispatcher) and "parallel" in value.targetoptions
+            if parallel or value is for_each:
                 setattr(module, attribute, Timed(value))
 
 

@@ -51,7 +51,8 @@ def parallel(function: F) -> F:
 
     The loops must not depend on the number of threads: each iteration owns its output and its random stream. Give
     their index to other functions as ``signed(index)``. Arithmetic on whole arrays belongs in a serial
-    function: here it warns, or does not compile.
+    function: here it warns, or does not compile. Where the body of a loop is large, let
+    `ppl_topics._util.tasks.for_each` call it: that compiles much sooner.
     """
     # A copy, since numba empties it.
     how = dict(NO_OTHER_LOOPS)

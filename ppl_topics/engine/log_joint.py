@@ -16,6 +16,7 @@ import numpy as np
 
 from ppl_topics._util.arrays import Float32Array, FloatArray, Int32Array, IntArray, UInt8Array, UnsignedArray
 from ppl_topics._util.compiled import compiled, inlined, parallel
+from ppl_topics._util.tasks import for_each
 from ppl_topics.core.alpha import Alpha
 from ppl_topics.samplers.concentration.log_pochhammer import FEW, log_pochhammer
 from ppl_topics.samplers.counts import add_in_order, make_chunks
@@ -43,7 +44,6 @@ MOST_BY_TOPIC = 128
 ZERO, ONE = np.uint64(0), np.uint64(1)
 
 
-@compiled
 def log_marginal(
     doc_ptr: IntArray, z: UnsignedArray, n_wk: Int32Array, n_k: IntArray, alpha: FloatArray, beta: FloatArray
 ) -> float:
@@ -54,42 +54,56 @@ def log_marginal(
     return log_theta_part(doc_ptr, z, alpha) + log_phi_part(n_wk, n_k, beta)
 
 
-@compiled
 def log_theta_part(doc_ptr: IntArray, z: UnsignedArray, alpha: FloatArray) -> float:
     """Log p(z | alpha), theta integrated out (Griffiths and Steyvers 2004, equation 3)."""
     shared = Alpha(alpha.reshape((1, alpha.size)), np.empty(0, np.int64), alpha)
-    return add_in_order(theta_terms(make_chunks(doc_ptr, CHUNKS), doc_ptr, z, shared)[0])
+    return float(add_in_order(theta_terms(make_chunks(doc_ptr, CHUNKS), doc_ptr, z, shared)[0]))
 
 
-@parallel
 def theta_terms(chunk_ptr: IntArray, doc_ptr: IntArray, z: UnsignedArray, alpha: Alpha) -> tuple[FloatArray, int]:
     """Return the terms of `log_theta_part`, one for each chunk of documents, and how many counts n_dk are not zero.
 
     A rising factorial is the product, over the tokens of a topic, of alpha and how many came before. The logarithm is
     taken only of products that are about to leave the range of floats: alpha is from 1e-300 to 1e19.
     """
-    sums = np.empty(alpha.rows.shape[0])
+    terms, met = np.zeros(len(chunk_ptr) - 1), np.zeros(len(chunk_ptr) - 1, dtype=np.int64)
+    for_each(add_theta_terms, len(terms), chunk_ptr, doc_ptr, z, alpha, sums_of(alpha.rows), terms, met)
+    return terms, int(met.sum())
+
+
+@compiled
+def sums_of(rows: FloatArray) -> FloatArray:
+    """Add up each row in order."""
+    sums = np.empty(rows.shape[0])
     for row in range(sums.size):
-        total = 0.0
-        for topic in range(alpha.rows.shape[1]):
-            total += alpha.rows[row, topic]
-        sums[row] = total
-    partial = np.zeros(chunk_ptr.size - 1)
-    met = np.zeros(chunk_ptr.size - 1, dtype=np.int64)
-    for chunk in numba.prange(chunk_ptr.size - 1):
-        in_doc = np.zeros((2, alpha.rows.shape[1]), dtype=np.int32)
-        value, product = 0.0, 1.0
-        for doc in range(chunk_ptr[chunk], chunk_ptr[chunk + 1]):
-            own = alpha.row[doc] if alpha.row.size > 0 else 0
-            tokens = z[doc_ptr[doc] : doc_ptr[doc + 1]]
-            if alpha.rows.shape[1] <= MOST_BY_TOPIC:
-                value, product, present = rise_by_topic(tokens, alpha.rows, own, in_doc, value, product)
-            else:
-                value, product, present = rise_by_token(tokens, alpha.rows, own, in_doc, value, product)
-            met[chunk] += present
-            value -= log_pochhammer(sums[own], tokens.size)
-        partial[chunk] = value + math.log(product)
-    return partial, met.sum()
+        sums[row] = add_in_order(rows[row])
+    return sums
+
+
+@compiled
+def add_theta_terms(
+    chunk: int,
+    chunk_ptr: IntArray,
+    doc_ptr: IntArray,
+    z: UnsignedArray,
+    alpha: Alpha,
+    sums: FloatArray,
+    terms: FloatArray,
+    met: IntArray,
+) -> None:
+    """Find the term of some documents, and how many counts they have: a task."""
+    in_doc = np.zeros((2, alpha.rows.shape[1]), dtype=np.int32)
+    value, product = 0.0, 1.0
+    for doc in range(chunk_ptr[chunk], chunk_ptr[chunk + 1]):
+        own = alpha.row[doc] if alpha.row.size > 0 else 0
+        tokens = z[doc_ptr[doc] : doc_ptr[doc + 1]]
+        if alpha.rows.shape[1] <= MOST_BY_TOPIC:
+            value, product, present = rise_by_topic(tokens, alpha.rows, own, in_doc, value, product)
+        else:
+            value, product, present = rise_by_token(tokens, alpha.rows, own, in_doc, value, product)
+        met[chunk] += present
+        value -= log_pochhammer(sums[own], tokens.size)
+    terms[chunk] = value + math.log(product)
 
 
 @inlined
@@ -154,38 +168,46 @@ def multiply(factor: float, value: float, product: float) -> tuple[float, float]
     return value, product
 
 
-@compiled
 def log_phi_part(n_wk: Int32Array, n_k: IntArray, beta: FloatArray) -> float:
     """Log p(w | z, beta), phi integrated out (Griffiths and Steyvers 2004, equation 2)."""
     return phi_terms(n_wk, n_k, beta, np.full(n_k.size, add_in_order(beta)))[0]
 
 
-@parallel
 def phi_terms(n_wk: Int32Array, n_k: IntArray, beta: FloatArray, mass: FloatArray) -> tuple[float, int]:
     """Return log p(w | z, beta, I), phi integrated out, and how many counts n_kw are not zero, in one pass over these.
 
     The mass is the sum of beta over the words that each topic includes. Rising factorials of few factors are
     multiplied, as in `theta_terms`.
     """
+    terms, met = np.zeros(CHUNKS), np.zeros(CHUNKS, dtype=np.int64)
+    for_each(add_phi_terms, CHUNKS, n_wk, beta, terms, met)
+    return add_in_order(terms) - normaliser_of(n_k, mass), int(met.sum())
+
+
+@compiled
+def add_phi_terms(chunk: int, n_wk: Int32Array, beta: FloatArray, terms: FloatArray, met: IntArray) -> None:
+    """Find the term of some words, and how many counts they have: a task."""
     n_words, n_topics = n_wk.shape
-    partial = np.zeros(CHUNKS)
-    met = np.zeros(CHUNKS, dtype=np.int64)
-    for chunk in numba.prange(CHUNKS):
-        value, product, present = 0.0, 1.0, 0
-        for word in range(n_words * chunk // CHUNKS, n_words * (chunk + 1) // CHUNKS):
-            for first in range(0, n_topics, CELLS):
-                positive = positive_cells(n_wk, word, first, min(first + CELLS, n_topics))
-                while positive != ZERO:
-                    count = n_wk[word, first + lowest_bit(positive)]
-                    positive &= positive - ONE
-                    present += 1
-                    value, product = rise(beta[word], count, value, product)
-        partial[chunk] = value + math.log(product)
-        met[chunk] = present
+    value, product, present = 0.0, 1.0, 0
+    for word in range(n_words * chunk // CHUNKS, n_words * (chunk + 1) // CHUNKS):
+        for first in range(0, n_topics, CELLS):
+            positive = positive_cells(n_wk, word, first, min(first + CELLS, n_topics))
+            while positive != ZERO:
+                count = n_wk[word, first + lowest_bit(positive)]
+                positive &= positive - ONE
+                present += 1
+                value, product = rise(beta[word], count, value, product)
+    terms[chunk] = value + math.log(product)
+    met[chunk] = present
+
+
+@compiled
+def normaliser_of(n_k: IntArray, mass: FloatArray) -> float:
+    """Return what `phi_terms` takes off for the tokens of topics, whose words have so much of beta together."""
     normaliser = 0.0
-    for topic in range(n_topics):
+    for topic in range(n_k.size):
         normaliser += log_pochhammer(mass[topic], n_k[topic])
-    return add_in_order(partial) - normaliser, met.sum()
+    return normaliser
 
 
 @parallel
@@ -202,10 +224,7 @@ def log_sparse_phi_part(
                 if counts[place] > 0:
                     value += log_pochhammer(beta[word], counts[place])
         partial[chunk] = value
-    normaliser = 0.0
-    for topic in range(n_k.size):
-        normaliser += log_pochhammer(mass[topic], n_k[topic])
-    return add_in_order(partial) - normaliser
+    return add_in_order(partial) - normaliser_of(n_k, mass)
 
 
 @parallel

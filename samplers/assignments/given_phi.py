@@ -17,7 +17,6 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 
 from ppl_topics._util.arrays import (
@@ -29,7 +28,8 @@ from ppl_topics._util.arrays import (
     UInt32Array,
     UnsignedArray,
 )
-from ppl_topics._util.compiled import compiled, inlined, signed, specialised
+from ppl_topics._util.compiled import compiled, inlined, specialised
+from ppl_topics._util.tasks import for_each
 from ppl_topics.core.alpha import Alpha
 from ppl_topics.core.keys import Key
 from ppl_topics.core.proposal import Token
@@ -49,6 +49,7 @@ __all__ = [
     "count_document",
     "draw_in_float64",
     "new_scratch",
+    "over_tasks",
     "prefetch_phi",
     "row_of",
 ]
@@ -116,12 +117,6 @@ PROPOSES = True
 
 draw: Any = None
 """Returns the new topic of a token; see `compile_sweep`."""
-
-
-def sweep(tokens: TokensByDocument, z: UnsignedArray, given: Any, tables: Any, term: ResponseTerm, key: Key) -> None:
-    """Sweep over all documents, in parallel tasks; a template."""
-    for task in numba.prange(tokens.chunk_ptr.size - 1):
-        sweep_task(signed(task), tokens, z, given, tables, term, key)
 
 
 def sweep_task(
@@ -230,14 +225,14 @@ def compile_sweep(
     cached : bool
         Whether to keep it on disk.
     in_parallel : bool
-        If false, return a function that takes the number of a task first and runs that one alone.
+        If false, return a compiled function that takes the number of a task first and runs that one alone.
     **names
         Compiled functions, or a value of `PROPOSES`, that replace those of the same names in this module. After a
         change of theirs, remove numba's caches (``make clean``): numba looks for changes in this file alone.
 
     Returns
     -------
-    sweep : compiled function
+    sweep : function
         ``sweep(tokens, z, given, tables, term, key)`` draws the topic of each selected token. It updates z, and the
         slopes and rejected moves of the response term, but not the counts by word. `given` and `tables` are flat
         tuples of arrays and numbers: what the distribution depends on, such as `AllGivenPhi`, of which `in_document`
@@ -247,9 +242,16 @@ def compile_sweep(
         sweep_document, label, cached=cached, in_line=True, counting=False, **{"draw": draw, **names}
     )
     task = specialised(sweep_task, label, cached=cached, **{"sweep_document": document, **names})
-    if not in_parallel:
-        return task
-    return specialised(sweep, label, cached=cached, in_parallel=True, sweep_task=task)
+    return over_tasks(task) if in_parallel else task
+
+
+def over_tasks(task: Callable[..., None]) -> Callable[..., None]:
+    """Return a function that calls one with the number of each task of the tokens, in parallel."""
+
+    def sweep(tokens: TokensByDocument, *others: Any) -> None:
+        for_each(task, len(tokens.chunk_ptr) - 1, tokens, *others)
+
+    return sweep
 
 
 @compiled

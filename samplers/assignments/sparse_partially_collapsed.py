@@ -33,7 +33,13 @@ from ppl_topics.core.proposal import Token
 from ppl_topics.core.registry import kernel
 from ppl_topics.core.state import ChainState
 from ppl_topics.core.tokens import TokensByDocument
-from ppl_topics.samplers.assignments.given_phi import AllGivenPhi, GivenPhi, compile_sweep, count_document
+from ppl_topics.samplers.assignments.given_phi import (
+    AllGivenPhi,
+    GivenPhi,
+    compile_sweep,
+    count_document,
+    over_tasks,
+)
 from ppl_topics.samplers.assignments.likely_topics import LikelyTopics, list_likely_topics
 from ppl_topics.samplers.assignments.partially_collapsed import draw as draw_from_all
 from ppl_topics.samplers.counts import recount
@@ -183,13 +189,19 @@ def find_other(
     return new
 
 
-sweep_sparse_partially_collapsed = compile_sweep(
-    "sparse_partially_collapsed", draw, new_scratch=new_scratch, begin_document=begin_document, follow=follow
+sweep_task = compile_sweep(
+    "sparse_partially_collapsed",
+    draw,
+    in_parallel=False,
+    new_scratch=new_scratch,
+    begin_document=begin_document,
+    follow=follow,
 )
 
 
 @compiled
-def sweep_often(
+def sweep_task_often(
+    task: int,
     tokens: TokensByDocument,
     z: UnsignedArray,
     given: AllGivenPhi,
@@ -199,10 +211,14 @@ def sweep_often(
     kept: UnsignedArray,
 ) -> None:
     """Sweep as many times as `kept`, shape (sweeps, N), has rows, with the keys of this sweep and those after it."""
+    begin, end = tokens.doc_ptr[tokens.chunk_ptr[task]], tokens.doc_ptr[tokens.chunk_ptr[task + 1]]
     for number in range(kept.shape[0]):
         of_sweep = Key(key.seed, key.chain, key.sweep + number, key.kernel, key.first)
-        sweep_sparse_partially_collapsed(tokens, z, given, likely, term, of_sweep)
-        kept[number] = z
+        sweep_task(task, tokens, z, given, likely, term, of_sweep)
+        kept[number, begin:end] = z[begin:end]
+
+
+sweep_sparse_partially_collapsed, sweep_often = over_tasks(sweep_task), over_tasks(sweep_task_often)
 
 
 @kernel(

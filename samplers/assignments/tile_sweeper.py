@@ -16,7 +16,8 @@ from ppl_topics._util.arrays import (
     UInt16Array,
     UnsignedArray,
 )
-from ppl_topics._util.compiled import compiled, inlined, parallel, signed
+from ppl_topics._util.compiled import compiled, inlined, parallel
+from ppl_topics._util.tasks import for_each
 from ppl_topics.core.keys import Key
 from ppl_topics.core.state import ChainState
 from ppl_topics.core.tokens import Tokens
@@ -105,8 +106,10 @@ class TileCounts(NamedTuple):
     n_dk: Int32Array
 
 
-@parallel
+@compiled
 def sweep_with_lists(
+    each: int,
+    diagonal: int,
     tiling: Tiling,
     groups: IntArray,
     z: UnsignedArray,
@@ -117,49 +120,38 @@ def sweep_with_lists(
     given: TileGiven,
     term: ResponseTerm,
     key: Key,
-    first: int,
-    last: int,
 ) -> None:
-    """Sweep over the tiles of some document groups on diagonals `first` to `last` - 1, drawing from lists of topics."""
-    n_blocks = len(counts.n_bk)
-    for diagonal in range(first, last):
-        for each in numba.prange(groups.size):
-            group = groups[signed(each)]
-            block = block_at(group, diagonal, n_blocks)
-            tile = tile_of(group, block, tiling, counts.n_bk, given, key)
-            begin, end = by_word.tile_ptr[block, group], by_word.tile_ptr[block, group + 1]
-            sweep_by_document(tile, tiling, z, counts.n_wk, words, documents, term)
-            sweep_by_word(begin, end, tile, tiling, by_word, z, counts.n_wk, documents, term)
+    """Sweep over the tile of a document group on a diagonal, drawing from lists of topics: a task."""
+    group = groups[each]
+    block = block_at(group, diagonal, len(counts.n_bk))
+    tile = tile_of(group, block, tiling, counts.n_bk, given, key)
+    begin, end = by_word.tile_ptr[block, group], by_word.tile_ptr[block, group + 1]
+    sweep_by_document(tile, tiling, z, counts.n_wk, words, documents, term)
+    sweep_by_word(begin, end, tile, tiling, by_word, z, counts.n_wk, documents, term)
 
 
-@parallel
+@compiled
 def sweep_without_lists(
+    each: int,
+    diagonal: int,
+    abreast: int,
     tiling: Tiling,
     groups: IntArray,
-    abreast: int,
     z: UnsignedArray,
     counts: TileCounts,
     given: TileGiven,
     term: ResponseTerm,
     key: Key,
-    first: int,
-    last: int,
 ) -> None:
-    """Do the same drawing from all topics, on each thread one tile at a time or two.
-
-    This is a function of its own since either takes as long to compile as all else in a sweep, and a run needs one.
-    """
-    n_blocks = len(counts.n_bk)
-    for diagonal in range(first, last):
-        for each in numba.prange((groups.size + abreast - 1) // abreast):
-            place = abreast * signed(each)
-            group, beside = groups[place], groups[min(place + abreast, groups.size) - 1]
-            if size_of(group, diagonal, tiling) < size_of(beside, diagonal, tiling):
-                group, beside = beside, group
-            shared = size_of(beside, diagonal, tiling) if group != beside else 0
-            longer = tile_of(group, block_at(group, diagonal, n_blocks), tiling, counts.n_bk, given, key)
-            other = tile_of(beside, block_at(beside, diagonal, n_blocks), tiling, counts.n_bk, given, key)
-            sweep_dense(longer, other, shared, tiling, z, counts.n_wk, counts.n_dk, term)
+    """Sweep over one tile or two at a time, drawing from all topics: a task."""
+    n_blocks, place = len(counts.n_bk), abreast * each
+    group, beside = groups[place], groups[min(place + abreast, groups.size) - 1]
+    if size_of(group, diagonal, tiling) < size_of(beside, diagonal, tiling):
+        group, beside = beside, group
+    shared = size_of(beside, diagonal, tiling) if group != beside else 0
+    longer = tile_of(group, block_at(group, diagonal, n_blocks), tiling, counts.n_bk, given, key)
+    other = tile_of(beside, block_at(beside, diagonal, n_blocks), tiling, counts.n_bk, given, key)
+    sweep_dense(longer, other, shared, tiling, z, counts.n_wk, counts.n_dk, term)
 
 
 @inlined
@@ -273,13 +265,15 @@ class TileSweeper:
     def visit(self, state: ChainState, first: int, last: int) -> None:
         """Draw the tokens of the tiles of some diagonals."""
         counts = TileCounts(state.n_wk, self.n_bk, self.n_dk)
-        given, term, key = self.given
-        if self.sparse:
-            lists = self.by_word, counts, self.words, self.documents
-            sweep_with_lists(self.tiling, self.groups, state.z, *lists, given, term, key, first, last)
-            return
+        tiles = self.tiling, self.groups, state.z
         abreast = tiles_abreast(len(self.groups), state.n_wk.shape[1])
-        sweep_without_lists(self.tiling, self.groups, abreast, state.z, counts, given, term, key, first, last)
+        for diagonal in range(first, last):
+            if self.sparse:
+                lists = self.by_word, counts, self.words, self.documents
+                for_each(sweep_with_lists, len(self.groups), diagonal, *tiles, *lists, *self.given)
+            else:
+                number = -(-len(self.groups) // abreast)
+                for_each(sweep_without_lists, number, diagonal, abreast, *tiles, counts, *self.given)
 
     def end(self, state: ChainState) -> None:
         """Bring the sums of the counts up to date."""

@@ -10,11 +10,11 @@ distributions. Computing 12, algorithm GS.
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
 from ppl_topics._util.arrays import BoolArray, Float32Array, FloatArray, Int32Array, IntArray, UnsignedArray
-from ppl_topics._util.compiled import compiled, parallel, signed
+from ppl_topics._util.compiled import compiled
+from ppl_topics._util.tasks import for_each
 from ppl_topics.core.alpha import Alpha
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import KernelFunctions
@@ -27,7 +27,15 @@ from ppl_topics.samplers.variates.dirichlet import dirichlet_in_log_space, diric
 from ppl_topics.samplers.variates.small_gammas import new_proposals, set_shape
 from ppl_topics.samplers.variates.streams import new_stream, start
 
-__all__ = ["dirichlet_rows", "dirichlet_weights", "draw_phi", "draw_phi_of", "draw_rows", "draw_theta"]
+__all__ = [
+    "dirichlet_rows",
+    "dirichlet_weights",
+    "draw_phi",
+    "draw_phi_of",
+    "draw_rows",
+    "draw_theta",
+    "normalise_rows",
+]
 
 
 CHUNKS = 64
@@ -78,37 +86,62 @@ def draw_phi_of(words: IntArray, n_wk: Int32Array, n_k: IntArray, beta: FloatArr
     return phi if len(words) == len(beta) else phi[drawn]
 
 
-@parallel
+@compiled
+def draw_gammas_of(chunk: int, shapes: GammaShapes, key: Key, phi: Float32Array, partial: FloatArray) -> None:
+    """Draw the gamma variates of some words: a task."""
+    first, last = phi.shape[0] * chunk // CHUNKS, phi.shape[0] * (chunk + 1) // CHUNKS
+    draw_gammas(first, last, shapes, key, phi, partial[chunk])
+
+
 def draw_rows(shapes: GammaShapes, n_k: IntArray, mass: FloatArray, key: Key, phi: Float32Array) -> bool:
     """Draw the topics as `draw_phi` does, over the words they include, given the sum of beta over these, shape (K,)."""
-    n_words, n_topics = phi.shape
-    partial = np.zeros((CHUNKS, n_topics))
-    for chunk in numba.prange(CHUNKS):
-        first, last = n_words * chunk // CHUNKS, n_words * (chunk + 1) // CHUNKS
-        draw_gammas(first, last, shapes, key, phi, partial[chunk])
-    scale = np.empty(n_topics, np.float32)
-    dense, finite = np.empty(n_topics, np.bool_), np.empty(n_topics, np.bool_)
-    for topic in range(n_topics):
-        dense[topic] = n_k[topic] + mass[topic] >= SAFE_SUM
-        gammas = 0.0
-        for chunk in range(CHUNKS):
-            gammas += partial[chunk, topic]
-        scale[topic] = 1.0 / gammas if dense[topic] else 1.0
-        # None of the variates is negative: where their sum is finite in float32, so is each of them.
-        finite[topic] = 0.0 < gammas < LARGEST_SUM
-    for chunk in numba.prange(CHUNKS):
-        for word in range(n_words * chunk // CHUNKS, n_words * (chunk + 1) // CHUNKS):
-            for topic in range(n_topics):
-                phi[word, topic] *= scale[topic]
-    for topic in numba.prange(n_topics):
-        if not dense[topic]:
-            finite[topic] = draw_in_log_space(signed(topic), shapes, key, phi)
-    return all_of(finite)
+    partial = np.zeros((CHUNKS, phi.shape[1]))
+    for_each(draw_gammas_of, CHUNKS, shapes, key, phi, partial)
+    # Sparse too where beta is not a number: then phi shows it.
+    return normalise_rows(shapes, ~(n_k + mass >= SAFE_SUM), key, partial, phi)
+
+
+def normalise_rows(shapes: GammaShapes, sparse: BoolArray, key: Key, partial: FloatArray, phi: Float32Array) -> bool:
+    """Divide variates by their sums, or draw a topic that is sparse in log space; return whether all is finite."""
+    scale, finite = scales_of(partial)
+    scale[sparse] = 1.0
+    for_each(scale_rows, CHUNKS, scale, phi)
+    if sparse.any():
+        for_each(draw_in_log_space, phi.shape[1], sparse, shapes, key, phi, finite)
+    return bool(finite.all())
 
 
 @compiled
-def draw_in_log_space(topic: int, shapes: GammaShapes, key: Key, phi: Float32Array) -> bool:
-    """Draw one topic of `draw_rows` in log space, and return whether all of it is finite."""
+def scales_of(partial: FloatArray) -> tuple[Float32Array, BoolArray]:
+    """Add up the variates of all words, shape (CHUNKS, K); return what to multiply a topic by, and if it is finite."""
+    n_topics = partial.shape[1]
+    scale, finite = np.empty(n_topics, np.float32), np.empty(n_topics, np.bool_)
+    for topic in range(n_topics):
+        total = 0.0
+        for chunk in range(partial.shape[0]):
+            total += partial[chunk, topic]
+        scale[topic] = 1.0 / total
+        # None of the variates is negative: where their sum is finite in float32, so is each of them.
+        finite[topic] = 0.0 < total < LARGEST_SUM
+    return scale, finite
+
+
+@compiled
+def scale_rows(chunk: int, scale: Float32Array, phi: Float32Array) -> None:
+    """Multiply the variates of some words: a task."""
+    n_words, n_topics = phi.shape
+    for word in range(n_words * chunk // CHUNKS, n_words * (chunk + 1) // CHUNKS):
+        for topic in range(n_topics):
+            phi[word, topic] *= scale[topic]
+
+
+@compiled
+def draw_in_log_space(
+    topic: int, sparse: BoolArray, shapes: GammaShapes, key: Key, phi: Float32Array, finite: BoolArray
+) -> None:
+    """Draw a topic in log space if it is sparse, and say whether all of it is finite: a task."""
+    if not sparse[topic]:
+        return
     n_wk, beta, included = shapes.n_wk, shapes.beta, shapes.included
     n_words, every_word = n_wk.shape[0], included.size == 0
     stream, row, size = new_stream(), np.empty(n_words), 0
@@ -125,36 +158,30 @@ def draw_in_log_space(topic: int, shapes: GammaShapes, key: Key, phi: Float32Arr
             phi[word, topic] = row[place]
             total += row[place]
             place += 1
-    return total < LARGEST_SUM
+    finite[topic] = total < LARGEST_SUM
 
 
-@compiled
-def all_of(flags: BoolArray) -> bool:
-    """Return whether all flags are set."""
-    for flag in flags:  # noqa: SIM110
-        if not flag:
-            return False
-    return True
-
-
-@parallel
 def draw_theta(doc_ptr: IntArray, z: UnsignedArray, alpha: Alpha, key: Key, theta: Float32Array) -> None:
     """Draw theta_d from Dirichlet(n_d + alpha_d), alpha at least 1e-300, in parallel over documents."""
-    chunk_ptr = make_chunks(doc_ptr, CHUNKS)
-    for chunk in numba.prange(CHUNKS):
-        draw_theta_of(chunk_ptr[chunk], chunk_ptr[chunk + 1], doc_ptr, z, alpha, key, theta)
+    for_each(draw_theta_of, CHUNKS, make_chunks(doc_ptr, CHUNKS), doc_ptr, z, alpha, key, theta)
 
 
 @compiled
 def draw_theta_of(
-    first: int, last: int, doc_ptr: IntArray, z: UnsignedArray, alpha: Alpha, key: Key, theta: Float32Array
+    chunk: int,
+    chunk_ptr: IntArray,
+    doc_ptr: IntArray,
+    z: UnsignedArray,
+    alpha: Alpha,
+    key: Key,
+    theta: Float32Array,
 ) -> None:
-    """Draw theta of documents `first` to `last` - 1."""
+    """Draw theta of some documents: a task."""
     n_topics = theta.shape[1]
     stream, proposals = new_stream(), new_proposals(n_topics)
     prior, counts, row = np.empty(n_topics), np.zeros(n_topics), np.empty(n_topics)
     known, prior_mass = -1, 0.0
-    for doc in range(first, last):
+    for doc in range(chunk_ptr[chunk], chunk_ptr[chunk + 1]):
         own = alpha.row[doc] if alpha.row.size > 0 else 0
         if own != known:
             known, prior_mass = own, 0.0

@@ -12,7 +12,7 @@ import numba
 import numpy as np
 
 from ppl_topics._util.arrays import Float32Array, FloatArray, IntArray, UInt8Array
-from ppl_topics._util.compiled import compiled, parallel
+from ppl_topics._util.compiled import parallel
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import KernelFunctions
 from ppl_topics.core.keys import Key
@@ -40,7 +40,6 @@ def included_mass(beta: FloatArray, included: UInt8Array) -> FloatArray:
     return mass
 
 
-@compiled
 def draw_included_phi(shapes: GammaShapes, n_k: IntArray, key: Key, phi: Float32Array) -> bool:
     """Draw phi_k from Dirichlet(n_k + beta) over the words that topic k includes; return whether all is finite.
 

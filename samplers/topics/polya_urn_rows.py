@@ -15,17 +15,17 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
 
 from ppl_topics._util.arrays import Float32Array, FloatArray, Int32Array
-from ppl_topics._util.compiled import compiled, parallel, signed
+from ppl_topics._util.compiled import compiled
+from ppl_topics._util.tasks import for_each
 from ppl_topics.core.binding import Binding
 from ppl_topics.core.kernel import KernelFunctions
 from ppl_topics.core.keys import Key
 from ppl_topics.core.registry import kernel
 from ppl_topics.core.state import ChainState
-from ppl_topics.samplers.topics.dirichlet_rows import CHUNKS, draw_in_log_space
+from ppl_topics.samplers.topics.dirichlet_rows import CHUNKS, normalise_rows
 from ppl_topics.samplers.topics.sparse_gammas import GammaShapes
 from ppl_topics.samplers.variates.poisson import poisson, positive_poisson
 from ppl_topics.samplers.variates.streams import Stream, new_stream, start, uniform_open
@@ -37,35 +37,24 @@ OFTEN = 1.0
 """From this beta on, cells without tokens are drawn one by one."""
 
 
-@parallel
 def draw_urns(shapes: GammaShapes, key: Key, phi: Float32Array) -> None:
     """Draw phi_k as normalised Poisson variates of means n_wk + beta_w, in parallel over words.
 
     A topic all of whose variates are zero is drawn from its Dirichlet distribution. The unit of the streams is the word
     w, or V + k for such a topic.
     """
-    n_wk, beta = shapes.n_wk, shapes.beta
-    n_words, n_topics = phi.shape
-    partial = np.zeros((CHUNKS, n_topics))
-    for chunk in numba.prange(CHUNKS):
-        stream = new_stream()
-        for word in range(n_words * chunk // CHUNKS, n_words * (chunk + 1) // CHUNKS):
-            start(stream, key, word)
-            draw_word(stream, n_wk[word], beta[word], phi[word], partial[chunk])
-    scale = np.zeros(n_topics, np.float32)
-    for topic in range(n_topics):
-        total = 0.0
-        for chunk in range(CHUNKS):
-            total += partial[chunk, topic]
-        if total > 0.0:
-            scale[topic] = 1.0 / total
-    for chunk in numba.prange(CHUNKS):
-        for word in range(n_words * chunk // CHUNKS, n_words * (chunk + 1) // CHUNKS):
-            for topic in range(n_topics):
-                phi[word, topic] *= scale[topic]
-    for topic in numba.prange(n_topics):
-        if scale[topic] == 0.0:
-            draw_in_log_space(signed(topic), shapes, key, phi)
+    partial = np.zeros((CHUNKS, phi.shape[1]))
+    for_each(draw_urns_of, CHUNKS, shapes, key, phi, partial)
+    normalise_rows(shapes, partial.sum(axis=0) == 0.0, key, partial, phi)
+
+
+@compiled
+def draw_urns_of(chunk: int, shapes: GammaShapes, key: Key, phi: Float32Array, partial: FloatArray) -> None:
+    """Draw the variates of some words: a task."""
+    stream = new_stream()
+    for word in range(phi.shape[0] * chunk // CHUNKS, phi.shape[0] * (chunk + 1) // CHUNKS):
+        start(stream, key, word)
+        draw_word(stream, shapes.n_wk[word], shapes.beta[word], phi[word], partial[chunk])
 
 
 @compiled
