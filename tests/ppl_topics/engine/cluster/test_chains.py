@@ -199,9 +199,10 @@ def test_a_chain_whose_worker_is_killed_runs_again() -> None:
 
 
 def test_an_interrupt_keeps_what_was_drawn(cluster: "distributed.LocalCluster") -> None:
+    long = HOW | {"draws": 10**6, "record": {"phi": "none", "theta": "none"}}
+    pt.sample("lda", CORPUS, cluster=cluster, **long | {"draws": 1})  # to compile
     threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
     started = time.monotonic()
-    long = HOW | {"draws": 10**6, "record": {"phi": "none", "theta": "none"}}
     fit = pt.sample("lda", CORPUS, cluster=cluster, **long)
     assert time.monotonic() - started < 60
     assert fit.posterior.attrs["stopped"]
