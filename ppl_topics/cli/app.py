@@ -31,6 +31,7 @@ from ppl_topics.cli.schema import schema
 from ppl_topics.cli.shard import shard
 from ppl_topics.cli.traces import diagnose, topics
 from ppl_topics.cli.verify import verify
+from ppl_topics.cli.warm import warm
 
 __all__ = ["app"]
 
@@ -93,6 +94,7 @@ for command in (
     graph,
     verify,
     calibrate,
+    warm,
     schema,
     new,
 ):

@@ -29,6 +29,7 @@ COMMANDS = [
     "compare",
     "verify",
     "calibrate",
+    "warm",
     "schema",
     "shard",
     "new",
