@@ -64,6 +64,8 @@ def for_each(task: Any, number: int, *arguments: Any) -> None:
 
 def _start_of(task: Any) -> Callable[..., int]:
     """Return a copy of `start_tasks` for one task, whose file in numba's cache names the types of this task only."""
+    # This starts numba's threads. What is loaded from its cache does so too, but not if a part of it was loaded before.
+    numba.get_num_threads()
     label = f"{task.__module__}.{task.__qualname__}"
     return specialised(start_tasks, label, cached=not isinstance(task._cache, NullCache))
 
