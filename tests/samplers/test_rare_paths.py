@@ -36,7 +36,7 @@ import sys
 import numba
 import numpy as np
 import ppl_topics as pt
-from ppl_topics.samplers.assignments import alias_partially_collapsed, block_collapsed, likely_topics
+from ppl_topics.samplers.assignments import alias_partially_collapsed, block_collapsed, likely_topics, listed_draw
 from ppl_topics.samplers.responses import kept_gains
 from ppl_topics.samplers.variates import simd_categorical
 
@@ -57,6 +57,8 @@ def set_bend(doc, topic, term, row):
     row[:] = 0.0
 
 simd_categorical.HALF_ULP = 2.0**-7
+# Sums are bounds as wide as that, and must be computed anew before they are nothing but width.
+listed_draw.FALL = 0.5
 alias_partially_collapsed.TABLE_TOKENS = 2
 kept_gains.PAYS, kept_gains.LEAST_RESPONSES = 1000, 0
 likely_topics.LISTED = np.float32(0.25)
