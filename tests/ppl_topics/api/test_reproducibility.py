@@ -175,7 +175,7 @@ DIGESTS = {
     "lda_collapsed, ad": "18a92519bea19dfd",
     "lda_collapsed, stale tables": "ad57f34411b4c2db",
     "lda_learned": "2bb89c1d73b8cb1d",
-    "lda_spike_slab": "cd7de199d7e10752",
+    "lda_spike_slab": "096419bd867deb62",
     "lda_spike_slab, pi": "5e7c8325939a5757",
     "lda_spike_slab, listed": "fd4b98df50b8b5cc",
     "medlda": "744a41d58da3566a",
