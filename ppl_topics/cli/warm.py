@@ -27,9 +27,10 @@ NEW = 8
 def warm(model: RecordedModel, data: Data, corpus: Training, no_progress: NoProgress = False) -> None:
     """Compile what a run of MODEL and its predictions need, and keep it for later.
 
-    It runs a few sweeps and writes no file. Give the options of the run: the number of topics and the corpus
-    decide which kernels run. What is compiled is kept beside the package, or in the folder that NUMBA_CACHE_DIR
-    names, for processors of the same kind. Use it while you build an image.
+    It runs a few sweeps and writes no file. Give the options of the run that say what the model is, what is
+    recorded and how the corpus is read: they decide which kernels run. What is compiled is kept beside the
+    package, or in the folder that NUMBA_CACHE_DIR names, for processors of the same kind. Use it while you build
+    an image.
 
     For example:
       ppl-topics warm lda --data posts.jsonl --set topics=100
