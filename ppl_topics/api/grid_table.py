@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 
 from ppl_topics._util.output_files import written_text
-from ppl_topics.core.response import Response
 from ppl_topics.corpus import Corpus
 from ppl_topics.errors import PplTopicsError, TraceError
 from ppl_topics.fit import Fit
@@ -80,7 +79,7 @@ def measure(fit: Fit, test: Corpus, options: HeldOutOptions) -> Row:
         cells |= {name: float(np.mean([table[name].mean() for table in tables])) for name in ("umass", "npmi")}
     except TraceError as error:
         problems.append(f"no coherence: {error}")
-    if test.labels is not None and any(isinstance(block, Response) for block in fit.spec.blocks.values()):
+    if test.labels is not None and fit.spec.has_response:
         try:
             with warnings.catch_warnings():
                 # The table shows it, and it compares what the warning advises to compare.

@@ -47,9 +47,7 @@ def in_words_of(vocabulary: StrArray, corpus: Corpus, data: str) -> Corpus:
 
 def refuse_test(spec: Spec) -> None:
     """Refuse to test a model that predicts nothing."""
-    from ppl_topics.core.response import Response
-
-    if not any(isinstance(block, Response) for block in spec.blocks.values()):
+    if not spec.has_response:
         raise SpecError(
             f"--test: model {spec.name!r} has no response, so it makes no predictions to test; run a supervised "
             "model, such as medlda"

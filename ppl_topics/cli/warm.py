@@ -58,13 +58,12 @@ def warm(model: RecordedModel, data: Data, corpus: Training, no_progress: NoProg
 
 def predict_longest(fit: Fit, corpus: Corpus) -> None:
     """Predict some documents from the topics, and from each response."""
-    from ppl_topics.core.response import Response
     from ppl_topics.spec import Model
 
     longest = corpus.select((-corpus.doc_lengths).argsort(kind="stable")[:NEW])
-    supervised = any(isinstance(block, Response) for block in fit.spec.blocks.values())
-    for response in Model.of(fit.spec).by_response:
+    model = Model.of(fit.spec)
+    for response in model.by_response:
         of_one = fit.of_response(response) if response else fit
         of_one.transform(longest)
-        if supervised:
+        if model.supervised:
             of_one.predict(longest)

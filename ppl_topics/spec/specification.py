@@ -11,6 +11,7 @@ from ppl_topics._util.nearest import choices, did_you_mean, nearest
 from ppl_topics._util.notebook import fragment, preformatted
 from ppl_topics.core.block import Block
 from ppl_topics.core.registry import blocks
+from ppl_topics.core.response import Response
 from ppl_topics.core.tokens import MAX_TOPICS
 from ppl_topics.corpus.names import NAME
 from ppl_topics.errors import SpecError
@@ -65,6 +66,11 @@ class Spec:
     topics: int
     source: Source = field(repr=False)
     written: Source = field(repr=False)
+
+    @property
+    def has_response(self) -> bool:
+        """Whether a block is a response, whose predictions can be measured."""
+        return any(isinstance(block, Response) for block in self.blocks.values())
 
     def _repr_html_(self) -> str:
         return fragment(f"Model {self.name}", preformatted(self.to_yaml()))

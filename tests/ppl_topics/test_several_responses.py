@@ -264,6 +264,9 @@ def test_commands_read_and_predict_them(capsys, tmp_path, suffix):
     assert len(predicted.splitlines()) == 31
     assert "topic 0" in call(capsys, "coefficients", out, "--of-response", "party")[1]
     assert "take one of them" in refused(capsys, "coefficients", out)
+    code, _, said = call(capsys, "warm", str(model), *columns, "--no-progress")
+    assert code == 0
+    assert "no predictions" not in said
 
 
 CERTIFIED = changed(rating={**BOTH["blocks"]["rating"], "intercept": False}) | {"name": "certified"}
