@@ -50,8 +50,8 @@ def slda_logistic(data: Mapping[str, Any]) -> None:
         numpyro.factor(f"document {doc}", logsumexp(of_tokens + of_label))
 
 
-def horseshoe(data: Mapping[str, Any]) -> None:
-    """Linear regression; with ``slab_scale``, large coefficients have a slab (Piironen, Vehtari 2017, section 2.3).
+def regularised_horseshoe(data: Mapping[str, Any]) -> None:
+    """Linear regression, whose large coefficients have a slab (Piironen, Vehtari 2017, section 2.3).
 
     The coefficients are integrated out, for NUTS moves badly between those near zero and those that are not; they are
     normal given the rest, and made from standard normal variables that the data do not depend on.
@@ -61,12 +61,11 @@ def horseshoe(data: Mapping[str, Any]) -> None:
     local = numpyro.sample("lambda", dist.HalfCauchy(1.0).expand([n_slopes]))
     sigma2 = numpyro.sample("sigma2", dist.InverseGamma(data["shape"], data["rate"]))
     noise = numpyro.sample("noise", dist.Normal(0.0, 1.0).expand([n_slopes + 1]))
+    half = data["slab_df"] / 2.0
+    square = numpyro.sample("squared slab", dist.InverseGamma(half, half * data["slab_scale"] ** 2))
+    numpyro.deterministic("slab", jnp.sqrt(square))
     variance = (tau * local) ** 2
-    if "slab_scale" in data:
-        half = data["slab_df"] / 2.0
-        square = numpyro.sample("squared slab", dist.InverseGamma(half, half * data["slab_scale"] ** 2))
-        numpyro.deterministic("slab", jnp.sqrt(square))
-        variance = variance * square / (square + variance)
+    variance = variance * square / (square + variance)
     sd = jnp.sqrt(jnp.append(variance, data["intercept_variance"]))
     features, y = np.column_stack([data["x"], np.ones(n_docs)]), data["y"]
     factor = jnp.linalg.cholesky(jnp.eye(len(sd)) + sd[:, None] * (features.T @ features) * sd / sigma2)
