@@ -29,8 +29,9 @@ demo: $(VENV)/.installed $(VENV)/.compiled  ## fit LDA on a small corpus and rea
 test: $(VENV)/.installed-test $(VENV)/.compiled  ## run the tests, the slow ones left out
 	$(BIN)/pytest -m "not slow" $(SPREAD) $(TESTS)
 
+# Each test is named as it ends: whoever stops a long run still knows what failed.
 test-slow: $(VENV)/.installed-test $(VENV)/.installed-slow $(VENV)/.compiled  ## run the long statistical tests
-	$(BIN)/pytest -m slow $(SPREAD) $(TESTS)
+	$(BIN)/pytest -m slow --verbose $(SPREAD) $(TESTS)
 
 # FUZZ_TARGETS names some of them, FUZZ_SEED other inputs; inputs of findings go to build/fuzz/findings.
 FUZZ_MINUTES ?= 20
