@@ -69,8 +69,9 @@ class AllWords(TopicSums):
         self.mean = np.zeros((sizes.words, sizes.topics), dtype=np.float32)
 
     def summarise(self, state: ChainState) -> OfTopics:
-        mass = np.full(state.sizes.topics, add_in_order(state.beta))
-        log_words, met = phi_terms(state.n_wk, state.n_k, state.beta, mass)
+        beta = state.beta
+        mass = np.full(state.sizes.topics, add_in_order(beta))
+        log_words, met = phi_terms(state.n_wk, state.n_k, beta, mass)
         return OfTopics(log_words, {"density_n_kw": met / max(1, state.n_wk.size)})
 
     def add(self, state: ChainState, weight: float) -> None:

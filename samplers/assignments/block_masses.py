@@ -7,17 +7,20 @@ import numpy as np
 
 from ppl_topics._util.arrays import FloatArray, Int16Array, Int32Array, IntArray, UInt32Array, UnsignedArray
 from ppl_topics._util.compiled import compiled, parallel
+from ppl_topics._util.tasks import for_each
 from ppl_topics.core.keys import Key
 from ppl_topics.samplers.variates.dirichlet import dirichlet
 from ppl_topics.samplers.variates.streams import new_stream, start
 
 __all__ = ["count_blocks", "draw_masses", "sum_by_block", "sum_rows"]
 
+CELLS_WORTH_SHARING = 100_000
+"""Counts by word that take longer to add up than threads to start."""
+
 
 def sum_by_block(word_block: Int16Array, beta: FloatArray, n_blocks: int) -> FloatArray:
     """Return the sum of beta over the words of each block, shape (B,)."""
-    inside = word_block >= 0
-    return np.bincount(word_block[inside], weights=beta[inside], minlength=n_blocks).astype(np.float64)
+    return np.bincount(word_block + 1, weights=beta, minlength=n_blocks + 1)[1:].astype(np.float64)
 
 
 @parallel
@@ -47,15 +50,26 @@ def count_blocks(
                 n_bk[block, topic] += partial[task, block, topic]
 
 
-@compiled
 def sum_rows(n_wk: Int32Array, word_block: Int16Array, n_bk: IntArray) -> None:
-    """Add up the counts of the words of each block into n_bk, shape (B, K)."""
-    n_bk[:] = 0
-    for word in range(n_wk.shape[0]):
+    """Add up the counts of the words of each block into n_bk, shape (B, K), in parallel over words."""
+    n_tasks = len(n_bk) if n_wk.size > CELLS_WORTH_SHARING else 1
+    partial = np.zeros((n_tasks, *n_bk.shape), np.int64)
+    if n_tasks > 1:
+        for_each(sum_some_rows, n_tasks, n_wk, word_block, partial)
+    else:
+        sum_some_rows(0, n_wk, word_block, partial)
+    partial.sum(axis=0, out=n_bk)
+
+
+@compiled
+def sum_some_rows(task: int, n_wk: Int32Array, word_block: Int16Array, partial: IntArray) -> None:
+    """Add up the counts of the words of a task."""
+    n_words, n_tasks = len(n_wk), len(partial)
+    for word in range(n_words * task // n_tasks, n_words * (task + 1) // n_tasks):
         block = word_block[word]
         if block >= 0:
             for topic in range(n_wk.shape[1]):
-                n_bk[block, topic] += n_wk[word, topic]
+                partial[task, block, topic] += n_wk[word, topic]
 
 
 @compiled

@@ -11,7 +11,7 @@ import ppl_topics as pt
 from ppl_topics.core.registry import unregister_kernel
 from ppl_topics.engine.bind import bind_tokens, index_tokens
 from ppl_topics.engine.executor import Executor
-from ppl_topics.samplers.assignments import tile_sweeper
+from ppl_topics.samplers.assignments import block_masses, tile_sweeper
 from ppl_topics.samplers.assignments.block_masses import count_blocks, draw_masses, sum_by_block, sum_rows
 from ppl_topics.samplers.assignments.tile_sweeper import TileSweeper
 from ppl_topics.samplers.assignments.tiling import default_blocks, make_tiling, split_tiling
@@ -120,7 +120,9 @@ def test_blocks_have_about_as_many_tokens():
     assert load.max() / load.mean() < 1.1
 
 
-def test_words_without_a_block_are_left_out_of_the_counts():
+@pytest.mark.parametrize("worth_sharing", [0, 1_000])
+def test_words_without_a_block_are_left_out_of_the_counts(monkeypatch, worth_sharing):
+    monkeypatch.setattr(block_masses, "CELLS_WORTH_SHARING", worth_sharing)
     tokens = indexed(random_documents())
     rare = tokens.word_counts < 20
     tiling = make_tiling(tokens, rare, rare, 3)
