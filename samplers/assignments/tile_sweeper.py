@@ -51,7 +51,7 @@ DENSE_BYTES_PER_TOKEN = 2
 
 
 FEW_CELLS = 2
-"""With this many times as many tokens as counts by word, it is faster to add the counts up on one thread."""
+"""With this many times as many tokens as counts by word, it is faster to add up the counts than to count the tokens."""
 
 
 def rare_words(word_counts: IntArray, n_topics: int) -> BoolArray | None:
