@@ -8,7 +8,8 @@ all take about the same time. They are:
 - plain: from random topics, not annealed;
 - temperature T: from random topics, annealed (`warmup: {temperature: T}`, of which T = 20 is the default);
 - clusters of documents: nine of ten tokens start in the topic of their document's cluster, by scikit-learn's k-means on
-  tf-idf, started by k-means++ with another seed for each chain.
+  tf-idf, started by k-means++ with another seed for each chain;
+- anchor words: tokens start in topics drawn given the phi that anchor words lead to (Arora et al. 2013).
 
 Its figures are log p(w, z) / N of the kept draws, how many nats of it are between the best and the worst chain, and how
 many topics recur in all four; with `--draws N`, of more kept draws, instead how many effective draws of a topic's ten
@@ -25,37 +26,17 @@ from typing import Any
 
 import numpy as np
 from common import ALPHA, BETA, Results, load_frequent, name_of, parser
-from numpy.typing import NDArray
-from scipy import sparse
-from sklearn.cluster import KMeans
-from sklearn.feature_extraction.text import TfidfTransformer
+from starts import by_anchors, by_cluster
 
 import ppl_topics as pt
 from ppl_topics.diagnostics.comparison import inefficiency_table
 
-CHAINS, DRAWS, OWN, TOP_WORDS = 4, 50, 0.9, 10
+CHAINS, DRAWS, TOP_WORDS = 4, 50, 10
 ABREAST = 4
 """Runs side by side in the figure."""
-CLUSTERS = "clusters of documents"
+STARTS = {"clusters of documents": by_cluster, "anchor words": by_anchors}
 MEASURES = ("log p(w, z) / N", "nats between the chains", "topics that recur in all", "seconds")
 EFFECTIVE = ("effective draws of top words a second",)
-
-
-def starts_by_cluster(corpus: pt.Corpus, topics: int, seed: int) -> NDArray[Any]:
-    """Return topics of all tokens for each chain, shape (chains, N)."""
-    doc = np.repeat(np.arange(corpus.n_docs), np.diff(corpus.doc_ptr))
-    shape = (corpus.n_docs, len(corpus.vocabulary))
-    parts = (np.ones(corpus.n_tokens), corpus.words.astype(np.int32), corpus.doc_ptr.astype(np.int32))
-    counts = sparse.csr_array(parts, shape=shape)
-    counts.sum_duplicates()
-    features = TfidfTransformer(sublinear_tf=True).fit_transform(counts)
-    result = []
-    for chain in range(CHAINS):
-        cluster = KMeans(topics, n_init=1, max_iter=10, random_state=100 * seed + chain).fit_predict(features)
-        rng = np.random.default_rng([seed, chain])
-        z = np.where(rng.random(corpus.n_tokens) < OWN, cluster[doc], rng.integers(0, topics, corpus.n_tokens))
-        result.append(z)
-    return np.array(result)
 
 
 def ends_of(fit: pt.Fit, corpus: pt.Corpus) -> tuple[float, float, int]:
@@ -79,7 +60,7 @@ def draw(results: Path, figure: Path) -> None:
     records = [json.loads(line) for line in results.read_text().splitlines()]
     by_run = {(r["setting"]["corpus"], r["setting"]["K"], r["program"], r["measure"]): r for r in records}
     runs = sorted({(corpus, topics) for corpus, topics, *_ in by_run})
-    ways = ["plain", CLUSTERS, "temperature 20", "temperature 100"]
+    ways = ["plain", *STARTS, "temperature 20", "temperature 100"]
     # Text stays text, and the file has the same bytes each time.
     plt.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "modes", "font.family": "sans-serif"})
     lines = -(-len(runs) // ABREAST)
@@ -116,6 +97,7 @@ def main() -> None:
     arguments.add_argument("--sweeps", type=int, default=300)
     arguments.add_argument("--seeds", type=int, nargs="+", default=[1])
     arguments.add_argument("--temperatures", type=float, nargs="+", default=[20, 100])
+    arguments.add_argument("--ways", nargs="+", metavar="NAME", help="some of them, such as 'anchor words'")
     arguments.add_argument("--draws", type=int, metavar="N", help="measure effective draws a second, in so many")
     arguments.add_argument("--figure", type=Path, metavar="FILE", help="draw the results")
     options = arguments.parse_args()
@@ -127,13 +109,16 @@ def main() -> None:
     results = Results(options.results, "modes", "Which warm-up leads to better modes?", **setting)
     annealed = {f"temperature {t:g}": {"warmup_schedule": {"temperature": t}} for t in options.temperatures}
     plain = {"warmup_schedule": {"temperature": 1}}
-    ways: dict[str, dict[str, Any]] = {"plain": plain, CLUSTERS: {}, **annealed}
+    ways: dict[str, dict[str, Any]] = {"plain": plain, **{way: {} for way in STARTS}, **annealed}
+    if not ways.keys() >= set(options.ways or ()):
+        arguments.error(f"argument --ways: the ways are {', '.join(map(repr, ways))}")
+    ways = {way: ways[way] for way in options.ways or ways}
     figures: dict[str, list[tuple[float, ...]]] = {way: [] for way in ways}
     measures = EFFECTIVE if options.draws else MEASURES
     for seed in options.seeds:
         for way, how in ways.items():
             began = time.perf_counter()
-            start = {"init": {"z": starts_by_cluster(corpus, options.topics, seed)}} if way == CLUSTERS else {}
+            start = {"init": STARTS[way](corpus, options.topics, CHAINS, seed)} if way in STARTS else {}
             fit = pt.sample(
                 "lda",
                 corpus,

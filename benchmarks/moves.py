@@ -8,7 +8,9 @@ that a Gibbs sampler cannot make token by token:
 - swap in a document: the tokens of a document in topic a go to topic b, and those in b to a;
 - swap of a word: the same for all tokens of a word;
 - split and merge: topics b and c become one, and the tokens of a are dealt to two topics, by scans of Gibbs sampling
-  restricted to these (Jain, Neal 2004); the number of topics stays what it is.
+  restricted to these (Jain, Neal 2004); the number of topics stays what it is;
+- parallel tempering: not run. How many chains it needs between temperatures 1 and 2 of log p(w | z), for neighbours to
+  swap as often as is best, follows from how much this varies within a chain, if it varies as much at all of them.
 
 Swaps are their own inverse: the acceptance ratio is that of p(w, z). Of splits and merges it also has the probability
 of the last scan, and of that by which b and c would come from the merged topic. The pairs that are merged are the most
@@ -23,12 +25,18 @@ import numba
 import numpy as np
 from common import ALPHA, BETA, Results, counts, load_frequent, name_of, parser, score
 from numpy.typing import NDArray
-from scipy.special import gammaln
+from scipy.special import erfcinv, gammaln
 
 import ppl_topics as pt
 
 SCANS = 10
 """Of a split, after tokens are dealt by documents; those who recommend such moves take 5 or so."""
+
+SWEEPS = 200
+"""In which log p(w | z) is followed."""
+
+SWAPS = 0.234
+"""Best acceptance rate of swaps between neighbours (Kone, Kofke 2005; Atchade et al. 2011)."""
 
 Array = NDArray[np.int64]
 
@@ -160,6 +168,22 @@ def split_and_merge(z: Array, words: Array, docs: Array, n_wk: Array, n_docs: in
     return ratios
 
 
+def chains_to_temper(corpus: pt.Corpus, topics: int, z: Array, seed: int) -> float:
+    """Return how many chains parallel tempering needs between temperatures 1 and 2."""
+    chain = pt.Chain("lda", corpus, topics=topics, alpha=ALPHA, beta=BETA, seed=seed, init={"z": z})
+    found, sweeps = [], np.arange(SWEEPS)
+    for _ in sweeps:
+        chain.sweep()
+        n_wk, n_k = chain.state.n_wk, chain.state.n_k
+        found.append(gammaln(n_wk[n_wk > 0] + BETA).sum() - (n_wk > 0).sum() * gammaln(BETA))
+        found[-1] -= gammaln(n_k + BETA * corpus.n_words).sum()
+    # The chain has not arrived: its way is no part of how much it varies.
+    way = np.polynomial.Polynomial.fit(sweeps, found, 2)(sweeps)
+    # Two normal energies whose inverse temperatures differ by d swap with probability erfc(d * sd / 2).
+    apart = 2 * erfcinv(SWAPS) / np.std(found - way)
+    return float(1 + 0.5 / apart)
+
+
 def main() -> None:
     """Do what the command line asks for."""
     arguments = parser(__doc__)
@@ -201,6 +225,9 @@ def main() -> None:
         results.add(name, "% accepted", 100 * accepted / corpus.n_tokens)
         results.add(name, "gain in nats", gain)
         print(f"{name}: {accepted} of {corpus.n_tokens} accepted, {gain:.0f} nats gained", flush=True)
+    tempered = chains_to_temper(corpus, options.topics, z, options.seed)
+    results.add("parallel tempering", "chains needed", tempered)
+    print(f"parallel tempering: {tempered:.0f} chains needed", flush=True)
     ratios = split_and_merge(z, words, docs, n_wk, corpus.n_docs, options.seed)
     results.add("split and merge", "log acceptance ratio", ratios)
     print(f"split and merge: log acceptance ratios from {min(ratios):.0f} to {max(ratios):.0f}", flush=True)

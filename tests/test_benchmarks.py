@@ -196,14 +196,29 @@ def test_ways_to_warm_up_are_compared(
     monkeypatch.setattr("sys.argv", ["modes.py", *words.split()])
     script("modes").main()
     found = {(record["program"], record["measure"]): record for record in records(tmp_path, "modes")}
-    assert {way for way, _ in found} == {"plain", "clusters of documents", "temperature 20", "temperature 100"}
+    ways = {"plain", "clusters of documents", "anchor words", "temperature 20", "temperature 100"}
+    assert {way for way, _ in found} == ways
     assert -8 < found["plain", "log p(w, z) / N"]["median"] < -2
     assert 0 <= found["plain", "topics that recur in all"]["min"] <= 3
-    monkeypatch.setattr("sys.argv", ["modes.py", *words.split(), "--draws", "30"])
+    monkeypatch.setattr("sys.argv", ["modes.py", *words.split(), "--ways", "plain", "--draws", "30"])
     script("modes").main()
     (effective,) = {record["measure"] for record in records(tmp_path, "modes")} - set(script("modes").MEASURES)
     found = {(record["program"], record["measure"]): record for record in records(tmp_path, "modes")}
     assert found["plain", effective]["min"] > 0
+
+
+def test_anchor_words_are_those_that_one_topic_has(script: Any) -> None:
+    topics = np.zeros((2, 6))
+    topics[0, :4], topics[1, 2:] = (0.4, 0.2, 0.2, 0.2), (0.2, 0.2, 0.2, 0.4)
+    rng = np.random.default_rng(1)
+    drawn = [rng.choice(6, 40, p=share @ topics) for share in rng.dirichlet((0.3, 0.3), 2000)]
+    corpus = pt.Corpus.from_tokens([[f"w{word}" for word in doc] for doc in drawn])
+    (phi,) = script("starts").by_anchors(corpus, 2, 1, 3)["phi"]
+    order = [corpus.vocabulary.tolist().index(f"w{word}") for word in range(6)]
+    found = phi[:, order]
+    found = found[np.argsort(-found[:, 0])]
+    # A tenth of the start is not the anchors', but of both topics alike.
+    np.testing.assert_allclose(found, 0.9 * topics + 0.1 * topics.mean(axis=0), atol=0.03)
 
 
 def test_moves_between_modes_are_tried(
@@ -218,6 +233,7 @@ def test_moves_between_modes_are_tried(
     assert 0 <= found["swap in a document", "% accepted"] < 100
     assert 0 < found["swap of a word", "% accepted"] < 100
     assert found["split and merge", "log acceptance ratio"] < 0
+    assert found["parallel tempering", "chains needed"] > 1
     # The ratios have to add up to the change of log p(w, z).
     monkeypatch.setattr(module, "score", lambda *_: -1.0)
     with pytest.raises(SystemExit, match="log p"):
