@@ -29,7 +29,7 @@ from ppl_topics.core.registry import unregister_kernel
 from ppl_topics.diagnostics.exactness import sizes
 
 QUICK = {"replicates": 1000, "long_run": 2000}
-QUICK_SUPERVISED = {"replicates": 300, "long_run": 2000}
+FEW = {"replicates": 300, "long_run": 2000}
 
 PLANTED = {
     **PLANTED_LDA,
@@ -74,7 +74,7 @@ def certificate(entry, bug, **options):
 def quick(entry):
     """A sweep of a supervised model has twice the kernels; the bugs tried quickly are large."""
     supervised = PLANTED_SUPERVISED | PLANTED_PROBIT | PLANTED_SHRINKAGE | PLANTED_NUMBERS
-    return QUICK_SUPERVISED if entry in supervised else QUICK
+    return FEW if entry in supervised else QUICK
 
 
 def cases(when):
@@ -119,7 +119,7 @@ def test_a_false_declaration_is_refused_in_a_schedule():
 @pytest.mark.parametrize(("entry", "bug"), cases("slow"))
 def test_subtler_planted_bug_is_refused(entry, bug):
     # Most are refused by few chains; a few need more than by default.
-    tries = quick(entry), {}, {"replicates": 4000}
+    tries = FEW, {}, {"replicates": 4000}
     assert any(not certificate(entry, bug, **how).certified for how in tries)
 
 
