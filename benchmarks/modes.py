@@ -34,7 +34,8 @@ from ppl_topics.diagnostics.comparison import inefficiency_table
 CHAINS, DRAWS, TOP_WORDS = 4, 50, 10
 ABREAST = 4
 """Runs side by side in the figure."""
-STARTS = {"clusters of documents": by_cluster, "anchor words": by_anchors}
+CLUSTERS = "clusters of documents"
+STARTS = {CLUSTERS: by_cluster, "anchor words": by_anchors}
 MEASURES = ("log p(w, z) / N", "nats between the chains", "topics that recur in all", "seconds")
 EFFECTIVE = ("effective draws of top words a second",)
 
@@ -60,7 +61,7 @@ def draw(results: Path, figure: Path) -> None:
     records = [json.loads(line) for line in results.read_text().splitlines()]
     by_run = {(r["setting"]["corpus"], r["setting"]["K"], r["program"], r["measure"]): r for r in records}
     runs = sorted({(corpus, topics) for corpus, topics, *_ in by_run})
-    ways = ["plain", *STARTS, "temperature 20", "temperature 100"]
+    ways = ["plain", CLUSTERS, "temperature 20", "temperature 100"]
     # Text stays text, and the file has the same bytes each time.
     plt.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "modes", "font.family": "sans-serif"})
     lines = -(-len(runs) // ABREAST)
