@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from scipy.special import erfcinv, gammaln
 
 import ppl_topics as pt
+from ppl_topics.engine.log_joint import log_phi_part
 
 SCANS = 10
 """Of a split, after tokens are dealt by documents; those who recommend such moves take 5 or so."""
@@ -174,9 +175,7 @@ def chains_to_temper(corpus: pt.Corpus, topics: int, z: Array, seed: int) -> flo
     found, sweeps = [], np.arange(SWEEPS)
     for _ in sweeps:
         chain.sweep()
-        n_wk, n_k = chain.state.n_wk, chain.state.n_k
-        found.append(gammaln(n_wk[n_wk > 0] + BETA).sum() - (n_wk > 0).sum() * gammaln(BETA))
-        found[-1] -= gammaln(n_k + BETA * corpus.n_words).sum()
+        found.append(log_phi_part(chain.state.n_wk, chain.state.n_k, chain.state.beta))
     # The chain has not arrived: its way is no part of how much it varies.
     way = np.polynomial.Polynomial.fit(sweeps, found, 2)(sweeps)
     # Two normal energies whose inverse temperatures differ by d swap with probability erfc(d * sd / 2).

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.cluster import KMeans
 from sklearn.decomposition import non_negative_factorization
 from sklearn.feature_extraction.text import TfidfTransformer
@@ -23,7 +22,7 @@ ANCHOR_DOCS = 0.005
 def by_cluster(corpus: pt.Corpus, topics: int, chains: int, seed: int) -> dict[str, NDArray[np.int64]]:
     """Return z for each chain, shape (chains, N): nine of ten tokens are in the topic of their document's cluster."""
     doc = np.repeat(np.arange(corpus.n_docs), np.diff(corpus.doc_ptr))
-    features = TfidfTransformer(sublinear_tf=True).fit_transform(_counts(corpus))
+    features = TfidfTransformer(sublinear_tf=True).fit_transform(corpus.to_matrix())
     result = []
     for chain in range(chains):
         cluster = KMeans(topics, n_init=1, max_iter=10, random_state=100 * seed + chain).fit_predict(features)
@@ -39,7 +38,7 @@ def by_anchors(corpus: pt.Corpus, topics: int, chains: int, seed: int) -> dict[s
     topic (Arora et al. 2013, A practical algorithm for topic modeling with provable guarantees, algorithms 2 to 5).
     Each chain has its own anchors, since only a random half of the frequent words counts as company.
     """
-    counts = _counts(corpus)
+    counts = corpus.to_matrix()
     frequent = np.flatnonzero(np.bincount(counts.indices, minlength=corpus.n_words) >= ANCHOR_DOCS * corpus.n_docs)
     length = np.diff(corpus.doc_ptr).astype(np.float64)
     counts = counts[length > 1]
@@ -73,12 +72,3 @@ def _corners(points: NDArray[np.float64], number: int) -> list[int]:
         towards = rest[found[-1]] / np.linalg.norm(rest[found[-1]])
         rest -= np.outer(rest @ towards, towards)
     return found
-
-
-def _counts(corpus: pt.Corpus) -> sparse.csr_array:
-    """Return how often each document has each word, (D, V)."""
-    shape = (corpus.n_docs, corpus.n_words)
-    parts = (np.ones(corpus.n_tokens), corpus.words.astype(np.int32), corpus.doc_ptr.astype(np.int32))
-    counts = sparse.csr_array(parts, shape=shape)
-    counts.sum_duplicates()
-    return counts
