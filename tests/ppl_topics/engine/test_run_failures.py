@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -231,25 +230,13 @@ def test_a_kernel_that_workers_do_not_know(run):
         run(lambda *_: None, processes=2, threads=1)
 
 
-def test_interrupt_of_processes(corpus, monkeypatch):
+@pytest.mark.usefixtures("interrupted")
+def test_interrupt_of_processes(corpus):
     """Workers are told to stop, and what all chains have is kept."""
-    from ppl_topics.engine import run
-
-    class Interrupting(run.ProgressBars):
-        reached: ClassVar[set[int]] = set()
-
-        def __call__(self, report):
-            if report.sweep >= 10 and len(self.reached) < 2:
-                self.reached.add(report.chain)
-                if len(self.reached) == 2:
-                    os.kill(os.getpid(), signal.SIGINT)
-
     options = {**MAIN, "chains": 2, "threads": 1}
-    monkeypatch.setattr(run, "ProgressBars", Interrupting)
     fit = pt.sample("lda", corpus, **{**options, "draws": 10**6}, processes=2, record={"phi": "none", "theta": "none"})
     assert fit.posterior.attrs["stopped"] == 1
     assert fit.posterior.sizes["draw"] >= 8
-    monkeypatch.undo()
     again = pt.sample("lda", corpus, **options).posterior["topic_share"]
     n = min(again.sizes["draw"], fit.posterior.sizes["draw"])
     np.testing.assert_array_equal(fit.posterior["topic_share"].isel(draw=slice(n)), again.isel(draw=slice(n)))

@@ -198,15 +198,12 @@ def test_a_chain_whose_worker_is_killed_runs_again() -> None:
     assert same(fit, pt.sample("lda", CORPUS, **how))
 
 
+@pytest.mark.usefixtures("interrupted")
 def test_an_interrupt_keeps_what_was_drawn(cluster: "distributed.LocalCluster") -> None:
     long = HOW | {"draws": 10**6, "record": {"phi": "none", "theta": "none"}}
-    pt.sample("lda", CORPUS, cluster=cluster, **long | {"draws": 1})  # to compile
-    threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
-    started = time.monotonic()
     fit = pt.sample("lda", CORPUS, cluster=cluster, **long)
-    assert time.monotonic() - started < 60
     assert fit.posterior.attrs["stopped"]
-    assert 0 < fit.posterior.sizes["draw"] < 10**6
+    assert 4 <= fit.posterior.sizes["draw"] < 10**6
 
 
 def test_errors_of_workers_are_those_of_one_process(cluster: "distributed.LocalCluster") -> None:
