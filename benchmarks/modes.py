@@ -61,7 +61,7 @@ def draw(results: Path, figure: Path) -> None:
     records = [json.loads(line) for line in results.read_text().splitlines()]
     by_run = {(r["setting"]["corpus"], r["setting"]["K"], r["program"], r["measure"]): r for r in records}
     runs = sorted({(corpus, topics) for corpus, topics, *_ in by_run})
-    ways = ["plain", CLUSTERS, "temperature 20", "temperature 100"]
+    ways = ["plain", *STARTS, "temperature 20", "temperature 100"]
     # Text stays text, and the file has the same bytes each time.
     plt.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "modes", "font.family": "sans-serif"})
     lines = -(-len(runs) // ABREAST)
