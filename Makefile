@@ -76,14 +76,21 @@ docs: $(VENV)/.installed-docs  ## build the documentation into docs/_build/html
 	$(BIN)/sphinx-build -W --keep-going -q $(SPHINX) -b html docs docs/_build/html
 	@echo 'open docs/_build/html/index.html'
 
-# The wheel is tried where there are no sources to be imported by mistake.
-dist: $(VENV)/.installed-dist  ## build wheel and source distribution into dist, and try the wheel by itself
+# The wheel is tried where there are no sources to be imported by mistake. On Linux on x86-64 there is one with compiled
+# code too, for one version of Python, with which LDA must find nothing to compile.
+dist: $(VENV)/.installed-dist  ## build wheels and source distribution into dist, and try the wheels by themselves
 	rm -rf build dist
 	$(BIN)/python -m build --outdir dist
-	$(BIN)/twine check --strict dist/*
 	$(BIN)/python -m venv build/wheel
-	build/wheel/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
+	build/wheel/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl wheel
 	cd build && wheel/bin/ppl-topics plan lda && wheel/bin/ppl-topics demo --no-progress --out demo.nc
+	if [ "$$(uname -sm)" = 'Linux x86_64' ]; then \
+	    build/wheel/bin/python tools/precompile.py dist && \
+	    build/wheel/bin/python -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps dist/*-manylinux*.whl && \
+	    printf 'text\nred green blue\nblue red red\n' > build/corpus.csv && \
+	    NUMBA_CACHE_DIR=build/cache build/wheel/bin/ppl-topics warm lda --data build/corpus.csv --no-progress | grep 'nothing to compile'; \
+	fi
+	$(BIN)/twine check --strict dist/*
 
 clean:  ## remove build output and caches (the environment in .venv stays)
 	rm -rf build dist docs/_build docs/gallery .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,8 +1,9 @@
 """How long a newcomer waits: from `pip install` in an empty environment to a figure of topics, and the next time.
 
-    python benchmarks/first_use.py
+    python benchmarks/first_use.py [--wheel dist/ppl_topics-0.1.0-cp311-none-manylinux_2_17_x86_64.whl]
 
-These sources are installed with the extra `plots` into an environment of their own, where numba has compiled nothing.
+These sources, or a wheel, are installed with the extra `plots` into an environment of their own, where numba has
+compiled nothing. Wheels that `make dist` builds on Linux come with compiled code.
 There LDA is fitted to the docstrings that the environment holds, or to --data (JSON Lines), by four chains with the
 defaults of `pt.sample` but for --sweeps, and its topics are drawn into a PDF. The second time all is compiled.
 """
@@ -49,7 +50,10 @@ def main() -> None:
     arguments.add_argument("--data", help="JSON Lines; by default the docstrings of the packages that are installed")
     arguments.add_argument("--topics", type=int, default=20)
     arguments.add_argument("--sweeps", type=int, default=200, help="for warmup, and as many for draws (200)")
+    arguments.add_argument("--wheel", type=Path, help="to install in place of the sources: one with compiled code")
     options = arguments.parse_args()
+    installed = options.wheel.resolve() if options.wheel else SOURCES
+    how = ", compiled wheel" if options.wheel else ""
     setting = {"corpus": name_of(options.data), "K": options.topics, "sweeps": 2 * options.sweeps}
     results = Results(options.results, "first_use", "How long does a newcomer wait?", **setting)
     with tempfile.TemporaryDirectory() as name:
@@ -57,14 +61,14 @@ def main() -> None:
         run([sys.executable, "-m", "venv", "env"], folder)
         python = str(folder / "env" / "bin" / "python")
         began = time.perf_counter()
-        run([python, "-m", "pip", "install", f"{SOURCES}[plots]"], folder)
-        results.add("pip install", "seconds", time.perf_counter() - began)
+        run([python, "-m", "pip", "install", f"{installed}[plots]"], folder)
+        results.add(f"pip install{how}", "seconds", time.perf_counter() - began)
         data = str(Path(options.data).resolve()) if options.data else ""
         for time_of in ("the first time", "the next time"):
             shown = run([python, "-c", SCRIPT, data, str(options.topics), str(options.sweeps)], folder)
             for line in shown.splitlines():
                 what, _, seconds = line.rpartition(" ")
-                results.add(f"from Python's start to the {what}, {time_of}", "seconds", float(seconds))
+                results.add(f"from Python's start to the {what}, {time_of}{how}", "seconds", float(seconds))
                 print(f"{what}, {time_of}: {float(seconds):.1f} s", flush=True)
 
 

@@ -10,6 +10,8 @@ from typing import Any, TypeVar
 import numba
 import numpy as np
 
+from ppl_topics._util.precompiled import load_from_wheel
+
 __all__ = ["compiled", "inlined", "parallel", "signed", "specialised", "tight"]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -23,18 +25,26 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 NO_OTHER_LOOPS = dict.fromkeys(("numpy", "reduction", "setitem", "inplace_binop", "stencil"), False)
 
 
+def _jit(function: F, *, cache: bool = False, **how: Any) -> F:
+    """Compile a function with numba, and the options that all have."""
+    dispatcher = numba.njit(cache=cache, error_model="numpy", nogil=True, **how)(function)
+    if cache:
+        load_from_wheel(dispatcher)
+    return dispatcher  # type: ignore[no-any-return]
+
+
 def compiled(function: F) -> F:
     """Compile a serial function with numba, cached on disk.
 
     Division follows NumPy (no ZeroDivisionError branches in inner loops), and floating point is never
     reassociated: sums are computed in the order that is written, so draws keep their bits.
     """
-    return numba.njit(cache=True, error_model="numpy", nogil=True, _nrt=True)(function)  # type: ignore[no-any-return]
+    return _jit(function, cache=True, _nrt=True)
 
 
 def inlined(function: F) -> F:
     """Compile a small serial function into each of its callers, for work as small as a call."""
-    return numba.njit(error_model="numpy", nogil=True, forceinline=True, _nrt=False)(function)  # type: ignore[no-any-return]
+    return _jit(function, forceinline=True, _nrt=False)
 
 
 def tight(function: F) -> F:
@@ -43,7 +53,7 @@ def tight(function: F) -> F:
     It must not allocate. By default numba counts references to each array used in the loop, with atomic
     instructions that cost more than the work itself.
     """
-    return numba.njit(cache=True, error_model="numpy", nogil=True, _nrt=False)(function)  # type: ignore[no-any-return]
+    return _jit(function, cache=True, _nrt=False)
 
 
 def parallel(function: F) -> F:
@@ -54,9 +64,7 @@ def parallel(function: F) -> F:
     function: here it warns, or does not compile. Where the body of a loop is large, let
     `ppl_topics._util.tasks.for_each` call it: that compiles much sooner.
     """
-    # A copy, since numba empties it.
-    how = dict(NO_OTHER_LOOPS)
-    return numba.njit(cache=True, error_model="numpy", nogil=True, parallel=how)(function)  # type: ignore[no-any-return]
+    return _jit(function, cache=True, parallel=dict(NO_OTHER_LOOPS))  # a copy, since numba empties it
 
 
 @inlined
@@ -87,12 +95,11 @@ def specialised(
     name = f"{template.__name__}_{label}"
     copy = FunctionType(template.__code__, {**template.__globals__, **names}, name)
     copy.__module__, copy.__qualname__ = template.__module__, name
-    options: dict[str, Any] = {"cache": cached, "error_model": "numpy", "nogil": True}
+    options: dict[str, Any] = {"cache": cached}
     if in_parallel:
         options["parallel"] = dict(NO_OTHER_LOOPS)
     if in_line:
         options["forceinline"] = True
     if not counting:
         options["_nrt"] = False
-    dispatcher: Callable[..., Any] = numba.njit(**options)(copy)
-    return dispatcher
+    return _jit(copy, **options)

@@ -12,13 +12,14 @@ from ppl_topics.cli.output import say
 from ppl_topics.errors import TraceError
 
 if TYPE_CHECKING:
+    from ppl_topics.api.sampling import Prepared
     from ppl_topics.corpus import Corpus
     from ppl_topics.fit import Fit
 
 __all__ = ["warm"]
 
-SWEEPS = 4
-"""Of the warm-up and of the draws of each chain: the fewest that the diagnostics read."""
+SHORT: dict[str, Any] = {"draws": 4, "warmup": 4, "chains": 2, "seed": 0}
+"""A run of the fewest draws that the diagnostics read."""
 
 NEW = 8
 """Documents to predict."""
@@ -40,20 +41,25 @@ def warm(model: RecordedModel, data: Data, corpus: Training, no_progress: NoProg
 
     from ppl_topics.api.sampling import prepare
 
-    how: dict[str, Any] = {"draws": SWEEPS, "warmup": SWEEPS, "chains": 2, "seed": 0}
-    prepared = prepare(model.model, **model.given(), progress=not no_progress, **how)
+    prepared = prepare(model.model, **model.given(), progress=not no_progress, **SHORT)
     train = corpus.read(data)
     say(f"{data}: {describe(train)}")
     started = time.perf_counter()
     with event.install_recorder("numba:compile") as compiled:
-        fit = prepared.run(train)
-        fit.efficiency(alignment=fit.verdict().alignment)
-        try:
-            predict_longest(fit, train)
-        except TraceError as error:
-            say(f"no predictions: {error}")
+        fit = use(prepared, train)
     what = "compiled" if compiled.buffer else "nothing to compile"
     print(f"{fit.spec.name}: {what}; {time.perf_counter() - started:.1f} s")
+
+
+def use(prepared: Prepared, corpus: Corpus) -> Fit:
+    """Sample a model, look at the draws and predict by them."""
+    fit = prepared.run(corpus)
+    fit.efficiency(alignment=fit.verdict().alignment)
+    try:
+        predict_longest(fit, corpus)
+    except TraceError as error:
+        say(f"no predictions: {error}")
+    return fit
 
 
 def predict_longest(fit: Fit, corpus: Corpus) -> None:
