@@ -64,12 +64,13 @@ def use(prepared: Prepared, corpus: Corpus) -> Fit:
 
 def predict_longest(fit: Fit, corpus: Corpus) -> None:
     """Predict some documents from the topics, and from each response."""
+    from ppl_topics.results.response_topics import own_topics
     from ppl_topics.spec import Model
 
     longest = corpus.select((-corpus.doc_lengths).argsort(kind="stable")[:NEW])
     model = Model.of(fit.spec)
     for response in model.by_response:
         of_one = fit.of_response(response) if response else fit
-        of_one.transform(longest)
+        of_one.transform(longest, response=next(iter(own_topics(of_one.groups)), None))
         if model.supervised:
             of_one.predict(longest)

@@ -18,7 +18,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize("model", ["lda", "medlda"])
+@pytest.mark.parametrize("model", ["lda", "medlda", "medlda_one_vs_all"])
 def test_a_second_time_there_is_nothing_to_compile(capsys, folder, model):
     assert call(capsys, "warm", model, *OF_RUN)[0] == 0
     code, out, err = call(capsys, "warm", model, *OF_RUN)
