@@ -7,7 +7,7 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-from llvmlite import binding
+from llvmlite import binding  # type: ignore[import-untyped]
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 from numba.core.dispatcher import Dispatcher
 
@@ -23,7 +23,7 @@ FEATURES = FOLDER / "features"
 def load_from_wheel(function: Any) -> None:
     """Let a function that is cached on disk look in the wheel too, if this came in one with compiled code."""
     if FEATURES.exists() and isinstance(function, Dispatcher):
-        function._cache = _Cache(function.py_func)
+        function._cache = _Cache(function.py_func)  # type: ignore[attr-defined]
 
 
 class Locator(_CacheLocator):  # type: ignore[misc]
