@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numba
 import numpy as np
 
-from ppl_topics._util.precompiled import load_from_wheel
+from ppl_topics._util.precompiled import cache_on_disk
 
 __all__ = ["compiled", "inlined", "parallel", "signed", "specialised", "tight"]
 
@@ -27,9 +27,9 @@ NO_OTHER_LOOPS = dict.fromkeys(("numpy", "reduction", "setitem", "inplace_binop"
 
 def _jit(function: F, *, cache: bool = False, **how: Any) -> F:
     """Compile a function with numba, and the options that all have."""
-    dispatcher = numba.njit(cache=cache, error_model="numpy", nogil=True, **how)(function)
+    dispatcher = numba.njit(error_model="numpy", nogil=True, **how)(function)
     if cache:
-        load_from_wheel(dispatcher)
+        cache_on_disk(dispatcher)
     return dispatcher  # type: ignore[no-any-return]
 
 

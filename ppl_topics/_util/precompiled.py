@@ -11,7 +11,7 @@ from llvmlite import binding  # type: ignore[import-untyped]
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 from numba.core.dispatcher import Dispatcher
 
-__all__ = ["Locator", "load_from_wheel"]
+__all__ = ["Locator", "cache_on_disk"]
 
 FOLDER = Path(__file__).parents[1] / "_precompiled"
 """Filled by `make dist`; sources have none."""
@@ -20,10 +20,13 @@ FEATURES = FOLDER / "features"
 """Names the features of the processor that the code needs, as LLVM does: ``avx2 fma``."""
 
 
-def load_from_wheel(function: Any) -> None:
-    """Let a function that is cached on disk look in the wheel too, if this came in one with compiled code."""
-    if FEATURES.exists() and isinstance(function, Dispatcher):
-        function._cache = _Cache(function.py_func)  # type: ignore[attr-defined]
+def cache_on_disk(function: Any) -> None:
+    """Let a function that numba will compile be cached on disk, and look in the wheel if this came in one with code."""
+    if isinstance(function, Dispatcher):  # a plain function with NUMBA_DISABLE_JIT
+        if FEATURES.exists():
+            function._cache = _Cache(function.py_func)  # type: ignore[attr-defined]
+        else:
+            function.enable_caching()
 
 
 class Locator(_CacheLocator):  # type: ignore[misc]
@@ -86,7 +89,4 @@ def _runs_here() -> bool:
 @functools.cache
 def _digest(package: Path) -> bytes:
     """Return a digest of a package's sources."""
-    digest = hashlib.sha256()
-    for file in sorted(package.rglob("*.py")):
-        digest.update(hashlib.sha256(file.read_bytes()).digest())
-    return digest.digest()
+    return hashlib.sha256(b"".join(file.read_bytes() for file in sorted(package.rglob("*.py")))).digest()
